@@ -1,0 +1,191 @@
+"""The cell in motion: MuJoCo stepped under joint commands, its true state, and its pictures. No ROS."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from ur5e_nik_mujoco import model as names
+from ur5e_nik_mujoco.scene import Scene, SceneError, random_cubes
+
+ARM_JOINTS = (
+    "shoulder_pan_joint",
+    "shoulder_lift_joint",
+    "elbow_joint",
+    "wrist_1_joint",
+    "wrist_2_joint",
+    "wrist_3_joint",
+)
+GRIPPER_JOINT = "robotiq_85_left_knuckle_joint"
+JOINTS = (*ARM_JOINTS, GRIPPER_JOINT)
+
+_MODEL_GRIPPER_JOINT = f"{names.GRIPPER_PREFIX}left_driver_joint"
+_GRIPPER_CONTROL_RANGE = 255.0
+
+
+@dataclass(frozen=True)
+class CubeTruth:
+    """A cube's centre [m] and orientation (x, y, z, w) in base_link, and what touches it."""
+
+    name: str
+    color: str
+    position: tuple[float, float, float]
+    quaternion: tuple[float, float, float, float]
+    contacts: tuple[str, ...]
+
+
+class Simulation:
+    """One cell. Not thread-safe: one thread steps it, reads it and renders it.
+
+    Joints are always in the order of `JOINTS`, in radians; the gripper's is 0 open, `scene.gripper.closed` closed.
+    """
+
+    def __init__(self, scene: Scene, seed: int = 0, cubes: int | Sequence[str] = 3) -> None:
+        self.scene = scene
+        self._colors: tuple[str, ...] | None = None
+        self._time_before_reset = 0.0
+        self.reset(seed, cubes)
+
+    def reset(self, seed: int, cubes: int | Sequence[str], board: bool = False) -> None:
+        """The start posture, the gripper open, cubes at the random poses of `seed`; the clock goes on.
+
+        `cubes` is their number, or one colour name of the scene for each. Raises SceneError, and then nothing changed.
+        """
+        colors = (self.scene.cubes.color,) * cubes if isinstance(cubes, int) else tuple(cubes)
+        poses = random_cubes(self.scene, seed, len(colors))
+        unknown = [color for color in colors if color not in self.scene.cubes.colors]
+        if unknown:
+            raise SceneError(
+                f"no cube colour {unknown[0]!r}; there are {', '.join(self.scene.cubes.colors)}"
+            )
+
+        time = self.time if self._colors is not None else 0.0
+        if colors != self._colors:
+            self._compile(colors)
+        model, data = self.model, self.data
+        mujoco.mj_resetData(model, data)
+        self._time_before_reset = time
+        for index, pose in enumerate(poses):
+            address = model.joint(f"cube_{index}").qposadr[0]
+            half = pose.yaw / 2
+            data.qpos[address : address + 7] = [
+                pose.x,
+                pose.y,
+                self.scene.cubes.edge / 2,
+                math.cos(half),
+                0,
+                0,
+                math.sin(half),
+            ]
+        start = [*np.radians(self.scene.arm.start_posture), 0.0]
+        data.qpos[self._position_addresses] = start
+        self.command(start, np.zeros(len(JOINTS)))
+        self._show_board(board)
+        mujoco.mj_forward(model, data)
+
+    @property
+    def time(self) -> float:
+        """Simulated seconds since the object was made; never goes back."""
+        return self._time_before_reset + self.data.time
+
+    @property
+    def timestep(self) -> float:
+        return float(self.model.opt.timestep)
+
+    @property
+    def joint_limits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper position limits of `JOINTS` [rad]."""
+        return self._lower, self._upper
+
+    def joint_states(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Positions [rad] and velocities [rad/s] of `JOINTS`."""
+        return self.data.qpos[self._position_addresses], self.data.qvel[self._velocity_addresses]
+
+    def command(
+        self, positions: Sequence[float] | NDArray, velocities: Sequence[float] | NDArray
+    ) -> None:
+        """Sets what the joints are to follow from the next step on [rad], [rad/s]."""
+        # The actuators are position servos with damping; the velocity term keeps that from making them lag.
+        self.data.ctrl[:] = (positions + self._damping_time * velocities) * self._control_scale
+
+    def step(self, count: int = 1) -> None:
+        mujoco.mj_step(self.model, self.data, count)
+
+    def tool0(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Position [m] and quaternion (x, y, z, w) of tool0 in base_link."""
+        site = self.data.site(names.TOOL0)
+        quaternion = np.empty(4)
+        mujoco.mju_mat2Quat(quaternion, site.xmat)
+        return site.xpos.copy(), quaternion[[1, 2, 3, 0]]
+
+    def cubes(self) -> list[CubeTruth]:
+        touching = self.contacts()
+        assert self._colors is not None
+        result = []
+        for index, color in enumerate(self._colors):
+            name = f"cube_{index}"
+            body = self.data.body(name)
+            contacts = sorted(
+                {other for pair in touching if name in pair for other in pair - {name}}
+            )
+            result.append(
+                CubeTruth(
+                    name,
+                    color,
+                    tuple(body.xpos.tolist()),
+                    tuple(body.xquat[[1, 2, 3, 0]].tolist()),
+                    tuple(contacts),
+                )
+            )
+        return result
+
+    def contacts(self) -> set[frozenset[str]]:
+        """Pairs of names that touch: "arm", "gripper", "cube_0", "pick_tray", "place_tray", "table", "mast" ..."""
+        touching = self.data.contact.geom[self.data.contact.dist <= 0]
+        pairs = (frozenset((self._contact_names[a], self._contact_names[b])) for a, b in touching)
+        return {pair for pair in pairs if len(pair) == 2}
+
+    def _compile(self, colors: tuple[str, ...]) -> None:
+        self.model = model = names.build_model(self.scene, colors)
+        self.data = mujoco.MjData(model)
+        self._colors = colors
+        self._contact_names = [_contact_name(model, geom) for geom in range(model.ngeom)]
+        joints = [model.joint(name) for name in (*ARM_JOINTS, _MODEL_GRIPPER_JOINT)]
+        self._position_addresses = np.array([joint.qposadr[0] for joint in joints])
+        self._velocity_addresses = np.array([joint.dofadr[0] for joint in joints])
+        self._lower = np.array([joint.range[0] for joint in joints])
+        self._upper = np.array([joint.range[1] for joint in joints])
+        self._damping_time = model.actuator_biasprm[:, 2] / model.actuator_biasprm[:, 1]
+        self._control_scale = np.ones(len(JOINTS))
+        self._control_scale[-1] = _GRIPPER_CONTROL_RANGE / self.scene.gripper.closed
+
+    def _show_board(self, shown: bool) -> None:
+        """While the board lies there the trays are put away; cubes would lie on it as on them."""
+        model = self.model
+        model.mat_rgba[model.material(names.BOARD).id, 3] = float(shown)
+        for geom in range(model.ngeom):
+            name = model.geom(geom).name
+            if name.startswith(("pick_tray", "place_tray")):
+                model.geom_rgba[geom, 3] = float(not shown)
+
+
+def _contact_name(model: mujoco.MjModel, geom: int) -> str:
+    """The name that a person would give to what a geom belongs to."""
+    body = model.body(model.geom_bodyid[geom]).name
+    if body == "world":
+        return next(
+            (
+                tray
+                for tray in ("pick_tray", "place_tray")
+                if model.geom(geom).name.startswith(tray)
+            ),
+            model.geom(geom).name,
+        )
+    if body.startswith("cube_"):
+        return body
+    return "gripper" if body.startswith(names.GRIPPER_PREFIX) else "arm"
