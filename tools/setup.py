@@ -26,8 +26,8 @@ FROM_PIP = not ROS.is_dir()
 PYTHON = VENV / "bin" / "python"
 
 NO_NETWORK = re.compile(
-    "NewConnectionError|name resolution|ConnectTimeout|Network is unreachable|ReadTimeout|ProxyError"
-    "|No matching distribution found for pip|Connection refused"
+    "NewConnectionError|name resolution|ConnectTimeout|Network is unreachable|ReadTimeout"
+    "|ProxyError|Connection refused"
 )
 
 
@@ -75,16 +75,19 @@ def check_machine(free_gb: int) -> None:
         )
     if not Path(sysconfig.get_path("include"), "Python.h").is_file():
         raise SetupError(
-            f"the C headers of {sys.executable} are missing; on Debian and Ubuntu: sudo apt install python3-dev"
+            f"the C headers of {sys.executable} are missing; "
+            "on Debian and Ubuntu: sudo apt install python3-dev"
         )
     if not importlib.util.find_spec("ensurepip"):
         raise SetupError(
-            f"{sys.executable} cannot make environments; on Debian and Ubuntu: sudo apt install python3-venv"
+            f"{sys.executable} cannot make environments; "
+            "on Debian and Ubuntu: sudo apt install python3-venv"
         )
     free = shutil.disk_usage(ROOT).free / 2**30
     if free < free_gb:
         raise SetupError(
-            f"{free_gb} GB of free disk are needed in {ROOT}, and {free:.1f} GB are left; make room and call again"
+            f"{free_gb} GB of free disk are needed in {ROOT}, and {free:.1f} GB are left; "
+            "make room and call again"
         )
 
 
@@ -184,7 +187,7 @@ def make_environment(kind: str) -> None:
 
 
 def repair_wheels() -> None:
-    """Point the wheels' CMake files, which name their builder's include folders, at this environment."""
+    """Point the wheels' CMake files, which name their builder's folders, at this environment."""
     query = (
         "import numpy, sysconfig; print(sysconfig.get_path('include')); print(numpy.get_include())"
     )
@@ -225,7 +228,8 @@ def make_rendering_work(pip: list[str]) -> None:
 def colcon(what: str, base: Path, build: Path, install: Path, log: Path, link: bool) -> None:
     """Build every package below a folder, in the environment that the nodes will have."""
     command = (
-        f"source '{ROOT}/tools/environment.sh' && exec python -m colcon --log-base '{log}' build --base-paths '{base}'"
+        f"source '{ROOT}/tools/environment.sh' && exec python -m colcon --log-base '{log}' build"
+        f" --base-paths '{base}'"
         f" --build-base '{build}' --install-base '{install}' {'--symlink-install' if link else ''}"
         ' --cmake-args -DPython3_EXECUTABLE="$(command -v python)"'
     )

@@ -1,0 +1,170 @@
+"""The one description of the running system: its arguments, its nodes and their parameters.
+
+launch/sim.launch.py turns it into launch actions and starter.py into processes, so that the two
+cannot drift apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+
+
+class SystemArgumentError(ValueError):
+    """An argument that the system cannot be started with; the message says what would be right."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of the system, as the launch file and the demo offer it."""
+
+    name: str
+    default: str
+    description: str
+    parse: Callable[[str], Any]
+    choices: tuple[str, ...] = ()
+
+    def value(self, text: str) -> Any:
+        """Return the checked value of a text, or raise SystemArgumentError."""
+        if self.choices and text not in self.choices:
+            raise SystemArgumentError(
+                f"{self.name} is '{text}', but must be one of {', '.join(self.choices)}"
+            )
+        try:
+            return self.parse(text)
+        except ValueError as error:
+            raise SystemArgumentError(f"{self.name} is '{text}', but must be {error}") from None
+
+
+def _number(kind: type, low: float, high: float) -> Callable[[str], Any]:
+    """A parser of numbers from low to high; the text of its error says what would be right."""
+    noun = "a whole number" if kind is int else "a number"
+
+    def parse(text: str) -> Any:
+        try:
+            number = kind(text)
+            inside = low <= number <= high
+        except ValueError:
+            inside = False
+        if not inside:
+            raise ValueError(f"{noun} from {low} to {high}")
+        return number
+
+    return parse
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError("true or false")
+    return text.lower() == "true"
+
+
+ARGUMENTS = (
+    Argument(
+        "simulator",
+        "auto",
+        "which simulator moves the arm; auto takes what is installed",
+        str,
+        ("auto", "webots", "mujoco"),
+    ),
+    Argument(
+        "seed", "0", "seed of the cubes' random poses, 0 to 4294967295", _number(int, 0, 2**32 - 1)
+    ),
+    Argument("cubes", "3", "number of cubes on the pick tray, 1 to 8", _number(int, 1, 8)),
+    Argument("gui", "false", "open the simulator's window", _truth, ("true", "false")),
+    Argument(
+        "speed",
+        "1.0",
+        "simulated seconds per second, up to 100; 0: as fast as it can",
+        _number(float, 0, 100),
+    ),
+    Argument(
+        "solver",
+        "auto",
+        "which IK solver the task asks for; auto: the network, checked, else closed form",
+        str,
+        ("auto", "network", "closed_form"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """One node: what to run, and what it is told."""
+
+    package: str
+    executable: str
+    name: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    parameter_files: tuple[str, ...] = ()
+
+
+def parse_arguments(texts: dict[str, str]) -> dict[str, Any]:
+    """Check every argument; those not given have their default.
+
+    Raises SystemArgumentError for an unknown name or a value out of range.
+    """
+    known = {argument.name: argument for argument in ARGUMENTS}
+    for name in texts:
+        if name not in known:
+            raise SystemArgumentError(
+                f"there is no argument '{name}'; the arguments are {', '.join(known)}"
+            )
+    return {name: arg.value(texts.get(name, arg.default)) for name, arg in known.items()}
+
+
+def choose_simulator(wanted: str) -> tuple[str, str]:
+    """Return the simulator to use and why, in one line.
+
+    Raises SystemArgumentError when the one that was asked for cannot be had.
+    """
+    if wanted == "webots":
+        raise SystemArgumentError(
+            "simulator webots is not supported yet; use mujoco, which needs nothing else"
+        )
+    if wanted == "mujoco":
+        return "mujoco", "simulator: MuJoCo, as asked"
+    return "mujoco", "simulator: MuJoCo, the one that comes with the suite"
+
+
+def describe(arguments: dict[str, Any]) -> list[NodeSpec]:
+    """The nodes of the system for checked arguments, in the order they start."""
+    simulated = {"use_sim_time": True}
+    return [
+        NodeSpec(
+            "ur5e_nik_mujoco",
+            "sim_node",
+            "sim",
+            {name: arguments[name] for name in ("seed", "cubes", "gui", "speed")},
+        ),
+        NodeSpec("ur5e_nik_ik", "ik_node", "ik", simulated),
+        NodeSpec(
+            "ur5e_nik_vision",
+            "vision_node",
+            "vision",
+            {
+                **simulated,
+                "calibration_file": _share("ur5e_nik_vision", "config/overhead_camera.yaml"),
+            },
+        ),
+        NodeSpec(
+            "ur5e_nik_bringup",
+            "task_node",
+            "task",
+            {**simulated, "solver": arguments["solver"]},
+            (_share("ur5e_nik_bringup", "config/task.yaml"),),
+        ),
+    ]
+
+
+def _share(package: str, path: str) -> str:
+    try:
+        return f"{get_package_share_directory(package)}/{path}"
+    except PackageNotFoundError:
+        raise SystemArgumentError(
+            f"package {package} is not built or not sourced; build the workspace and source "
+            "install/setup.bash"
+        ) from None
