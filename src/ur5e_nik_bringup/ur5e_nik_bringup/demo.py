@@ -1,0 +1,191 @@
+"""The whole job in one command: start the cell, pick and place every cube, judge it, show it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from domain_coordinator import domain_id
+from rich.console import Console
+from rich.table import Table
+
+from ur5e_nik_bringup.observer import Observer
+from ur5e_nik_bringup.report import build_report
+from ur5e_nik_bringup.starter import Starter
+from ur5e_nik_bringup.system import (
+    ARGUMENTS,
+    NodeSpec,
+    SystemArgumentError,
+    choose_simulator,
+    describe,
+    parse_arguments,
+)
+
+OFFERED = ("seed", "cubes", "solver", "speed")
+# The animation takes a picture every so many simulated seconds and plays this much faster.
+ANIMATION_PERIOD = 0.2
+ANIMATION_RATE = 2.0
+
+console = Console(highlight=False)
+
+
+class DemoError(Exception):
+    """Why the demo cannot go on, in one line."""
+
+
+def main() -> int:
+    """Run the demo; 0 only if every cube was placed by the simulation's ground truth."""
+    arguments = _parse_command_line()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        values = parse_arguments({name: str(getattr(arguments, name)) for name in OFFERED})
+        values["simulator"], why = choose_simulator("mujoco")
+        out = _writable(arguments.out)
+        with _own_domain() as domain:
+            console.print(f"{why}; ROS domain {domain}; writing to {out}")
+            report = _run(describe(values), values, out)
+    except (SystemArgumentError, DemoError, TimeoutError) as error:
+        print(f"demo: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("demo: stopped", file=sys.stderr)
+        return 130
+    _print_report(report, out)
+    return 0 if report["placed"] == report["cubes"] else 1
+
+
+def _parse_command_line() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./run demo", description=__doc__)
+    for argument in ARGUMENTS:
+        if argument.name in OFFERED:
+            parser.add_argument(
+                f"--{argument.name}", default=argument.default, help=argument.description
+            )
+    parser.add_argument("--out", default="out/demo", type=Path, help="folder of the report")
+    return parser.parse_args()
+
+
+def _writable(folder: Path) -> Path:
+    """Make the output folder, empty of an earlier run's report."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "report.json").unlink(missing_ok=True)
+        (folder / ".writable").touch()
+        (folder / ".writable").unlink()
+    except OSError as error:
+        raise DemoError(
+            f"--out {folder} cannot be written ({error.strerror}); name a folder that can"
+        ) from None
+    return folder.resolve()
+
+
+@contextlib.contextmanager
+def _own_domain() -> Iterator[int]:
+    """A ROS domain that no other run on this machine uses; the user's, where one is set."""
+    text = os.environ.get("ROS_DOMAIN_ID", "")
+    if text and not (text.isdecimal() and 0 <= int(text) <= 101):
+        raise DemoError(f"ROS_DOMAIN_ID is '{text}', but must be a whole number from 0 to 101")
+    reserved = domain_id((lambda: int(text)) if text else None)
+    try:
+        domain = reserved.__enter__()
+    except RuntimeError:
+        which = f"ROS domain {text} is" if text else "all ROS domains from 1 to 100 are"
+        raise DemoError(
+            f"{which} in use by another run; end that one or unset ROS_DOMAIN_ID"
+        ) from None
+    os.environ["ROS_DOMAIN_ID"] = str(domain)
+    try:
+        yield domain
+    finally:
+        # Not through the with statement: domain_id would take our OSErrors for its own.
+        reserved.__exit__(None, None, None)
+
+
+def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path) -> dict[str, Any]:
+    """Start the nodes, do the job and return the report, which is written too."""
+
+    def log(name: str, line: str) -> None:
+        console.print(f"[dim]\\[{name}] {line.replace('[', chr(92) + '[')}[/dim]")
+
+    begin = time.monotonic()
+    with Starter(specs, out / "log", log) as starter, Observer(_alive(starter)) as observer:
+        observer.wait_until_ready(timeout=90.0)
+        console.print(f"all nodes are ready after {time.monotonic() - begin:.1f} s")
+        before = observer.true_cubes()
+        round_trip = observer.measure_solve_ik(count=100)
+        outcome = observer.pick_and_place(values["cubes"], _print_progress)
+        after = observer.true_cubes()
+        picture = observer.save_picture(out / "camera.png")
+        film = observer.save_film(out / "demo.webp", ANIMATION_PERIOD, ANIMATION_RATE)
+        timings = observer.timings()
+    report = build_report(values["seed"], values["cubes"], outcome.picks, before, after)
+    report["message"] = outcome.message
+    report["wall_s"] = time.monotonic() - begin
+    report["real_time_factor"] = outcome.real_time_factor
+    report["timings_ms"] = {**timings, "solve_ik_round_trip": round_trip}
+    report["files"] = [
+        name for name, there in (("camera.png", picture), ("demo.webp", film)) if there
+    ]
+    (out / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+    return report
+
+
+def _alive(starter: Starter) -> Callable[[], None]:
+    """A check that raises DemoError once a node has ended."""
+
+    def check() -> None:
+        if (end := starter.ended()) is not None:
+            raise DemoError(f"{end}; what it printed stands above")
+
+    return check
+
+
+def _print_progress(seconds: float, cube: int, phase: str, message: str) -> None:
+    console.print(f"{seconds:7.2f} s  cube {cube + 1}  [bold]{phase:<9}[/bold] {message}")
+
+
+def _print_report(report: dict[str, Any], out: Path) -> None:
+    table = Table(title=f"{report['placed']} of {report['cubes']} cubes placed, by ground truth")
+    for name in ("pick", "placed", "detect error [mm]", "place error [mm]", "cycle [s]", "grasps"):
+        table.add_column(name, justify="right")
+    for number, row in enumerate(report["picks"], start=1):
+        table.add_row(
+            str(number),
+            "yes" if row["placed"] else f"no: {row['message'] or 'not where it was meant to be'}",
+            _figure(row["detect_error_mm"]),
+            _figure(row["place_error_mm"]),
+            f"{row['cycle_s']:.1f}",
+            str(row["attempts"]),
+        )
+    console.print(table)
+    solvers = ", ".join(f"{name} {count}" for name, count in report["solver_counts"].items())
+    console.print(f"IK answers: {solvers or 'none'}")
+    console.print(
+        f"{report['wall_s']:.1f} s in all, {report['real_time_factor']:.1f} x real time; "
+        + ", ".join(
+            f"{name.replace('_', ' ')} {_figure(value)} ms"
+            for name, value in report["timings_ms"].items()
+        )
+    )
+    if report["message"]:
+        console.print(report["message"])
+    console.print(
+        "wrote " + ", ".join(str(out / name) for name in ["report.json", *report["files"]])
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.2f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
