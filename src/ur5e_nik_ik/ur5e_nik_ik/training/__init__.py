@@ -1,0 +1,1 @@
+"""Training of the networks: the only part of this package, with torch_kinematics, that needs torch."""
