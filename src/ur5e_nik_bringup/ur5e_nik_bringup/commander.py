@@ -1,0 +1,573 @@
+"""Every ROS client of the task in one place: joint states, trajectory action, IK service and cube poses.
+
+All calls block and are made from one thread that is not the executor's; the callbacks here only store and notify.
+Whatever goes wrong comes out as a `Fault`, within a stated time.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Duration as DurationMsg
+from control_msgs.action import FollowJointTrajectory
+from geometry_msgs.msg import PoseStamped
+from numpy.typing import NDArray
+from rclpy.action import ActionClient
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.clock import JumpThreshold
+from rclpy.duration import Duration
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from ur5e_nik_bringup.planning import Answer, Unreachable
+from ur5e_nik_bringup.settings import Settings
+from ur5e_nik_bringup.states import Code, Fault
+from ur5e_nik_bringup.trajectory import Trajectory, joint_move
+from ur5e_nik_bringup.waypoints import Spot, ToolPose
+from ur5e_nik_msgs.srv import SolveIK
+
+Array = NDArray[np.float64]
+T = TypeVar("T")
+
+ERROR_NAMES = {
+    FollowJointTrajectory.Result.INVALID_GOAL: "INVALID_GOAL",
+    FollowJointTrajectory.Result.INVALID_JOINTS: "INVALID_JOINTS",
+    FollowJointTrajectory.Result.OLD_HEADER_TIMESTAMP: "OLD_HEADER_TIMESTAMP",
+    FollowJointTrajectory.Result.PATH_TOLERANCE_VIOLATED: "PATH_TOLERANCE_VIOLATED",
+    FollowJointTrajectory.Result.GOAL_TOLERANCE_VIOLATED: "GOAL_TOLERANCE_VIOLATED",
+}
+IK_CODES = {
+    SolveIK.Response.FRAME_TRANSFORM_FAILURE: Code.FRAME_TRANSFORM_FAILURE,
+    SolveIK.Response.INVALID_GOAL_CONSTRAINTS: Code.INVALID_GOAL_CONSTRAINTS,
+}
+TICK = 0.05  # longest time between two looks at what is waited for [s]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The joints at one moment: arm (6,) in DH order, gripper joints' mean; stamp in ROS time [s]."""
+
+    arm: Array
+    gripper: float
+    stamp: float
+    received: float
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A cube as the camera saw it at ``stamp`` (ROS time [s])."""
+
+    cube: Spot
+    stamp: float
+
+
+class Motion:
+    """One trajectory goal under way."""
+
+    def __init__(self, joints: list[str], trajectory: Trajectory, started: float) -> None:
+        self.joints = joints
+        self.target = trajectory.positions[-1]
+        self.duration = trajectory.duration
+        self.started = started
+        self.unwanted = False
+        self.refused = False
+        self.goal: Any = None
+        self.result: Any = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the controller has refused or ended it."""
+        return self.refused or (self.result is not None and self.result.done())
+
+
+class Commander:
+    """Moves, grips, asks and looks. ``interrupted`` tells a waiting call to give up; it raises what ends the goal."""
+
+    def __init__(self, node: Node, settings: Settings) -> None:
+        self.settings = settings
+        self.interrupted: Callable[[], None] = lambda: None
+        self._node = node
+        self._changed = threading.Condition()
+        self._reading: Reading | None = None
+        self._state_problem = "none has arrived"
+        self._sightings: list[Sighting] = []
+        self._cube_problem: Fault | None = None
+        self._jumped = ""
+        self._motion: Motion | None = None
+        self._clock_seen = (0.0, time.monotonic())
+        self._calls: queue.SimpleQueue[Callable[[], Any]] = queue.SimpleQueue()
+
+        listening = MutuallyExclusiveCallbackGroup()
+        # Best effort hears reliable and best-effort publishers alike.
+        newest = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
+        node.create_subscription(
+            JointState, settings.joint_states_topic, self._on_joint_state, newest, callback_group=listening
+        )
+        self._cubes = node.create_subscription(
+            PoseStamped, "cube_pose", self._on_cube, newest, callback_group=listening
+        )
+        self._ik = node.create_client(SolveIK, "solve_ik", callback_group=ReentrantCallbackGroup())
+        # rclpy's action client drops an answer that comes before it has noted the request, so requests are sent from
+        # the callback group that takes the answers.
+        acting = MutuallyExclusiveCallbackGroup()
+        self._controller = ActionClient(node, FollowJointTrajectory, settings.trajectory_action, callback_group=acting)
+        self._send = node.create_guard_condition(self._make_calls, callback_group=acting)
+        self._jump_handle = node.get_clock().create_jump_callback(
+            JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False),
+            post_callback=self._on_jump,
+        )
+
+    # What the robot says
+
+    def begin(self) -> None:
+        """Wait until clock, joint states, controller and IK service are there."""
+        with self._changed:
+            self._jumped = ""
+        first, limit = self.now(), self.settings.stall_timeout
+        self._wait(
+            lambda: self.now() != first,
+            wall_limit=limit,
+            late=lambda: Fault(Code.TIMED_OUT, self._why_no_time()),
+        )
+        self.reading()
+        self._require_controller()
+        self._require_ik()
+
+    def now(self) -> float:
+        """ROS time [s]."""
+        return self._node.get_clock().now().nanoseconds * 1e-9
+
+    def reading(self) -> Reading:
+        """The newest joint state, not older than the settings allow; waits for one."""
+        return self.reading_since(self.now() - self.settings.state_age)
+
+    def reading_since(self, stamp: float) -> Reading:
+        """A joint state of ROS time ``stamp`` or later; waits for one."""
+        return self._wait(
+            lambda: self._reading if self._reading and self._reading.stamp >= stamp else None,
+            wall_limit=self.settings.stall_timeout,
+            late=lambda: Fault(Code.ROBOT_STATE_STALE, self._why_no_state()),
+        )
+
+    def holds(self, reading: Reading) -> bool:
+        """Whether the fingers stand where something between them stops them."""
+        share = self.settings.closed_share(reading.gripper)
+        return self.settings.held_from <= share <= self.settings.held_to
+
+    def holding(self) -> bool:
+        """`holds` for the newest joint state, without waiting for one."""
+        return self._reading is None or self.holds(self._reading)
+
+    # Motion
+
+    def start(self, trajectory: Trajectory, joints: list[str]) -> None:
+        """Send a trajectory and wait until the controller has accepted it."""
+        self._require_controller()
+        goal = FollowJointTrajectory.Goal()
+        goal.trajectory.joint_names = joints
+        goal.trajectory.points = _points(trajectory)
+        motion = Motion(joints, trajectory, self.now())
+        self._motion = motion
+        self._post(lambda: self._controller.send_goal_async(goal), lambda answer: self._accept(motion, answer))
+        limit = self.settings.controller_timeout
+        self._wait(
+            lambda: motion.goal or motion.refused,
+            wall_limit=limit,
+            late=lambda: Fault(
+                Code.CONTROLLER_UNAVAILABLE, f"the controller did not answer a goal within {limit:.1f} s"
+            ),
+        )
+        if motion.refused:
+            self._motion = None
+            raise Fault(Code.CONTROL_FAILED, f"the controller refused the motion of {_listed(joints)}")
+        motion.started = self.now()
+
+    def follow(self, until: float = math.inf, check: Callable[[], bool] = lambda: True) -> bool:
+        """Wait until the motion is ``until`` seconds old (ROS time) or over; False as soon as ``check`` says so.
+
+        A motion that is over has been checked: the controller's word and the joints' arrival.
+        """
+        motion = self._motion
+        if motion is None:
+            return check()
+        limit = motion.duration * self.settings.motion_time_factor + self.settings.motion_time_margin
+
+        def ready() -> str:
+            if not check():
+                return "lost"
+            if motion.over:
+                return "over"
+            return "on its way" if self.now() - motion.started >= until else ""
+
+        end = self._wait(
+            ready,
+            ros_limit=max(limit - (self.now() - motion.started), 0.0),
+            late=lambda: Fault(
+                Code.TIMED_OUT,
+                f"a motion of {motion.duration:.1f} s was not over after {limit:.1f} s of {_listed(motion.joints)}",
+            ),
+            moving=True,
+        )
+        if end == "over":
+            self._motion = None
+            self._conclude(motion)
+        return end != "lost"
+
+    def stop(self) -> bool:
+        """Cancel what moves and wait until the controller has ended it; True if it says so or nothing moves."""
+        with self._changed:
+            motion, self._motion = self._motion, None
+            if motion is None or motion.over:
+                return True
+            # Not accepted yet: cancelled as soon as it is.
+            motion.unwanted = True
+            goal = motion.goal
+        if goal:
+            self._post(goal.cancel_goal_async)
+        with self._changed:
+            return self._changed.wait_for(lambda: motion.over, self.settings.cancel_timeout)
+
+    def gripper(self, position: float) -> Reading:
+        """Move the gripper joints to ``position`` and return where they stopped; no move when they are there."""
+        names = self.settings.gripper_joints
+        before = self.reading()
+        if abs(before.gripper - position) > self.settings.reached:
+            self.start(
+                joint_move([before.gripper] * len(names), [position] * len(names), self.settings.gripper_limits),
+                names,
+            )
+            self.follow()
+        self.sleep(self.settings.grip_settle)
+        return self.reading_since(self.now())
+
+    def sleep(self, seconds: float) -> None:
+        """ROS time."""
+        until = self.now() + seconds
+        self._wait(lambda: self.now() >= until, moving=True)
+
+    # Inverse kinematics
+
+    def solve(self, pose: ToolPose, seed: Array) -> Answer:
+        """Joints of a tool pose. Raises Unreachable, or Fault when the service is absent, silent or says nonsense."""
+        self._require_ik()
+        request = SolveIK.Request(solver=self.settings.solver)
+        request.target.header.frame_id = self.settings.base_frame
+        request.target.header.stamp = self._node.get_clock().now().to_msg()
+        position, orientation = request.target.pose.position, request.target.pose.orientation
+        position.x, position.y, position.z = map(float, pose.position)
+        orientation.x, orientation.y, orientation.z, orientation.w = map(float, pose.quaternion)
+        request.seed.name = self.settings.arm_joints
+        request.seed.position = [float(q) for q in seed]
+        answer = self._ik.call_async(request)
+        answer.add_done_callback(lambda _: self._notify())
+        try:
+            self._wait(
+                answer.done,
+                wall_limit=self.settings.ik_timeout,
+                late=lambda: Fault(
+                    Code.IK_UNAVAILABLE,
+                    f"the IK node did not answer within {self.settings.ik_timeout:.1f} s",
+                ),
+            )
+        finally:
+            if not answer.done():
+                self._ik.remove_pending_request(answer)
+        return self._answer(answer.result(), pose)
+
+    # Looking
+
+    def look(self, since: float, wanted: Callable[[Spot], bool]) -> Spot | None:
+        """A cube that two looks in a row agree on, both later than ROS time ``since``; None if none is in view.
+
+        ``wanted`` picks among the cubes that are seen.
+        """
+        with self._changed:
+            self._sightings.clear()
+            self._cube_problem = None
+
+        def seen() -> tuple[Spot | None, ...]:
+            pair = self._last_two(since, wanted)
+            if len(pair) == 2 and self._agree(*pair):
+                return (pair[1].cube,)
+            now = self.now()
+            if pair and now - since >= self.settings.settle_timeout:
+                raise self._unsettled(pair)
+            newest = pair[-1].stamp if pair else since
+            return (None,) if now - newest >= self.settings.look_timeout else ()
+
+        (cube,) = self._wait(seen, moving=True)
+        if cube:
+            return cube
+        self._explain_blindness(since)
+        return None
+
+    def _explain_blindness(self, since: float) -> None:
+        """Raise a Fault unless the plain reason for no cube is that there is none."""
+        if not self._node.count_publishers(self._cubes.topic_name):
+            raise Fault(Code.SENSOR_INFO_STALE, f"nothing publishes {self._cubes.topic_name}: is the vision node up?")
+        if self._cube_problem:
+            raise self._cube_problem
+        if not self._sightings:
+            return
+        newest = self._sightings[-1]
+        if newest.stamp <= since:
+            raise Fault(
+                Code.SENSOR_INFO_STALE,
+                f"the newest cube pose was seen {since - newest.stamp:.1f} s before the arm was out of view",
+            )
+
+    def _unsettled(self, pair: list[Sighting]) -> Fault:
+        if len(pair) < 2:
+            return Fault(
+                Code.SENSOR_INFO_STALE, f"one look at the cube in {self.settings.settle_timeout:.1f} s, two must agree"
+            )
+        return Fault(
+            Code.SENSOR_INFO_STALE,
+            f"the cube does not lie still: {1e3 * pair[0].cube.distance(pair[1].cube):.1f} mm and"
+            f" {np.degrees(pair[0].cube.turn(pair[1].cube)):.1f} deg between two looks",
+        )
+
+    def _last_two(self, since: float, wanted: Callable[[Spot], bool]) -> list[Sighting]:
+        return [s for s in self._sightings if s.stamp > since and wanted(s.cube)][-2:]
+
+    def _agree(self, one: Sighting, other: Sighting) -> bool:
+        return (
+            one.cube.distance(other.cube) <= self.settings.agree_distance
+            and one.cube.turn(other.cube) <= self.settings.agree_yaw
+        )
+
+    # Callbacks
+
+    def _on_joint_state(self, message: JointState) -> None:
+        settings = self.settings
+        by_name = dict(zip(message.name, message.position, strict=False))
+        missing = [n for n in settings.arm_joints + settings.gripper_joints if n not in by_name]
+        with self._changed:
+            if missing:
+                self._state_problem = f"{_listed(missing)} missing"
+                return
+            arm = np.array([by_name[name] for name in settings.arm_joints])
+            gripper = float(np.mean([by_name[name] for name in settings.gripper_joints]))
+            if not (np.all(np.isfinite(arm)) and math.isfinite(gripper)):
+                self._state_problem = "a position is not finite"
+                return
+            self._reading = Reading(arm, gripper, _seconds(message.header.stamp), time.monotonic())
+            self._state_problem = ""
+            self._changed.notify_all()
+
+    def _on_cube(self, message: PoseStamped) -> None:
+        position, q = message.pose.position, message.pose.orientation
+        frame = message.header.frame_id
+        values = (position.x, position.y, position.z, q.x, q.y, q.z, q.w)
+        with self._changed:
+            if frame != self.settings.base_frame:
+                self._cube_problem = Fault(
+                    Code.FRAME_TRANSFORM_FAILURE,
+                    f"the cube's pose is in frame '{frame}', not in '{self.settings.base_frame}'",
+                )
+            elif not all(map(math.isfinite, values)):
+                self._cube_problem = Fault(Code.SENSOR_INFO_STALE, "the cube's pose is not finite")
+            else:
+                yaw = math.atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y**2 + q.z**2))
+                cube = Spot(position.x, position.y, position.z, yaw)
+                self._sightings = [*self._sightings[-9:], Sighting(cube, _seconds(message.header.stamp))]
+            self._changed.notify_all()
+
+    def _on_jump(self, jump: Any) -> None:
+        with self._changed:
+            self._jumped = f"the clock went back by {-jump.delta.nanoseconds * 1e-9:.1f} s"
+            self._reading = None
+            self._sightings.clear()
+            self._changed.notify_all()
+
+    def _accept(self, motion: Motion, answer: Any) -> None:
+        goal = answer.result()
+        with self._changed:
+            if goal is not None and goal.accepted:
+                motion.goal = goal
+            else:
+                motion.refused = True
+            self._changed.notify_all()
+            unwanted = motion.unwanted
+        if motion.goal:
+            self._post(goal.get_result_async, lambda result: self._finish(motion, result))
+            if unwanted:
+                self._post(goal.cancel_goal_async)
+
+    def _finish(self, motion: Motion, result: Any) -> None:
+        with self._changed:
+            motion.result = result
+            self._changed.notify_all()
+
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    # Waiting
+
+    def _wait(
+        self,
+        ready: Callable[[], T | None],
+        *,
+        ros_limit: float = math.inf,
+        wall_limit: float = math.inf,
+        late: Callable[[], Fault] | None = None,
+        moving: bool = False,
+    ) -> T:
+        """What ``ready`` returns as soon as it is true. ``moving``: joint states and clock must go on meanwhile."""
+        ros_start, wall_start = self.now(), time.monotonic()
+        while True:
+            self.interrupted()
+            with self._changed:
+                if self._jumped:
+                    raise Fault(Code.FAILURE, f"{self._jumped}: was the simulation reset?")
+                value = ready()
+                if value:
+                    return value
+                if late and (self.now() - ros_start > ros_limit or time.monotonic() - wall_start > wall_limit):
+                    raise late()
+                if moving:
+                    self._check_stall(wall_start)
+                self._changed.wait(TICK)
+
+    def _require_ik(self) -> None:
+        """Wait for the IK service to appear."""
+        if not self._ik.service_is_ready():
+            self._wait(
+                self._ik.service_is_ready,
+                wall_limit=self.settings.ik_timeout,
+                late=lambda: Fault(
+                    Code.IK_UNAVAILABLE,
+                    f"no IK node serves {self._ik.srv_name} after {self.settings.ik_timeout:.1f} s",
+                ),
+            )
+
+    def _require_controller(self) -> None:
+        """Wait for the trajectory action to appear."""
+        if not self._controller.server_is_ready():
+            self._wait(
+                self._controller.server_is_ready,
+                wall_limit=self.settings.controller_timeout,
+                late=lambda: Fault(
+                    Code.CONTROLLER_UNAVAILABLE,
+                    f"no controller serves {self.settings.trajectory_action}"
+                    f" after {self.settings.controller_timeout:.1f} s",
+                ),
+            )
+
+    def _check_stall(self, wall_start: float) -> None:
+        limit, wall = self.settings.stall_timeout, time.monotonic()
+        heard = self._reading.received if self._reading else 0.0
+        if wall - max(heard, wall_start) > limit:
+            raise Fault(Code.ROBOT_STATE_STALE, self._why_no_state())
+        now = self.now()
+        if now != self._clock_seen[0]:
+            self._clock_seen = (now, wall)
+        if wall - max(self._clock_seen[1], wall_start) > limit:
+            raise Fault(Code.TIMED_OUT, self._why_no_time())
+
+    def _why_no_time(self) -> str:
+        return f"the clock has stood still for {self.settings.stall_timeout:.1f} s: does the simulation run?"
+
+    def _why_no_state(self) -> str:
+        topic, limit = self.settings.joint_states_topic, self.settings.stall_timeout
+        if self._state_problem:
+            return f"no usable joint state on {topic} for {limit:.1f} s: {self._state_problem}"
+        if self._reading and time.monotonic() - self._reading.received < limit:
+            return f"the joint states on {topic} are {self.now() - self._reading.stamp:.1f} s old"
+        return f"no joint state on {topic} for {limit:.1f} s"
+
+    def _conclude(self, motion: Motion) -> None:
+        """Raise a Fault unless the controller says success and the arm stands at its target."""
+        answer = motion.result.result()
+        code = answer.result.error_code
+        if answer.status != GoalStatus.STATUS_SUCCEEDED or code != FollowJointTrajectory.Result.SUCCESSFUL:
+            name = ERROR_NAMES.get(
+                code, "cancelled" if answer.status == GoalStatus.STATUS_CANCELED else f"error {code}"
+            )
+            words = f": {answer.result.error_string}" if answer.result.error_string else ""
+            raise Fault(
+                Code.CONTROL_FAILED, f"the controller ended the motion of {_listed(motion.joints)} with {name}{words}"
+            )
+        if motion.joints != self.settings.arm_joints:
+            return
+        miss = self.reading_since(self.now()).arm - motion.target
+        worst = int(np.argmax(np.abs(miss)))
+        if abs(miss[worst]) > self.settings.arrival_tolerance:
+            raise Fault(
+                Code.CONTROL_FAILED,
+                f"{motion.joints[worst]} stopped {np.degrees(abs(miss[worst])):.1f} deg from its target",
+            )
+
+    def _answer(self, response: Any, pose: ToolPose) -> Answer:
+        where = f"tool0 at ({pose.x:.3f}, {pose.y:.3f}, {pose.z:.3f})"
+        if response.error_code == SolveIK.Response.NO_IK_SOLUTION:
+            raise Unreachable(f"{where} cannot be reached: {response.message}")
+        if response.error_code != SolveIK.Response.SUCCESS:
+            code = IK_CODES.get(response.error_code, Code.FAILURE)
+            raise Fault(code, f"the IK node refused {where}: {response.message or response.error_code}")
+        by_name = dict(zip(response.solution.name, response.solution.position, strict=False))
+        try:
+            joints = np.array([by_name[name] for name in self.settings.arm_joints])
+        except KeyError as missing:
+            raise Fault(Code.FAILURE, f"the IK answer for {where} lacks {missing.args[0]}") from None
+        if not np.all(np.isfinite(joints)):
+            raise Fault(Code.FAILURE, f"the IK answer for {where} is not finite")
+        return Answer(joints, response.solver)
+
+    # Calls in the action client's callback group
+
+    def _post(self, call: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:
+        def make() -> None:
+            future = call()
+            if done:
+                future.add_done_callback(done)
+
+        self._calls.put(make)
+        self._send.trigger()
+
+    def _make_calls(self) -> None:
+        while not self._calls.empty():
+            self._calls.get()()
+
+
+def _points(trajectory: Trajectory) -> list[JointTrajectoryPoint]:
+    return [
+        JointTrajectoryPoint(
+            positions=q.tolist(),
+            velocities=v.tolist(),
+            accelerations=a.tolist(),
+            time_from_start=_duration(t),
+        )
+        for t, q, v, a in zip(
+            trajectory.times,
+            trajectory.positions,
+            trajectory.velocities,
+            trajectory.accelerations,
+            strict=True,
+        )
+    ]
+
+
+def _duration(seconds: float) -> DurationMsg:
+    nanoseconds = round(seconds * 1e9)
+    return DurationMsg(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+
+
+def _seconds(stamp: Any) -> float:
+    return Time.from_msg(stamp).nanoseconds * 1e-9
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)
