@@ -30,9 +30,7 @@ class Camera:
             self._model = self._simulation.model
             self._renderer = mujoco.Renderer(self._model, self.height, self.width)
         self._renderer.update_scene(self._simulation.data, self.name)
-        self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = (
-            False  # three times the time without a GPU
-        )
+        self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False  # three times the time without a GPU
         return self._renderer.render()
 
     def close(self) -> None:

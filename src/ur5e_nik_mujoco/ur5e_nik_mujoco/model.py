@@ -29,6 +29,14 @@ _EXACT_LENGTHS = (
     ("wrist_3_link", 2, 0.0997),
 )
 _EXACT_FLANGE = 0.0996
+_JOINT_LIMITS = {
+    "shoulder_pan_joint": 2 * math.pi,
+    "shoulder_lift_joint": 2 * math.pi,
+    "elbow_joint": math.pi,
+    "wrist_1_joint": 2 * math.pi,
+    "wrist_2_joint": 2 * math.pi,
+    "wrist_3_joint": 2 * math.pi,
+}
 
 _BOX = mujoco.mjtGeom.mjGEOM_BOX
 _LIGHT_DIRECTIONAL = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
@@ -73,6 +81,11 @@ def _arm_with_gripper() -> mujoco.MjSpec:
     gripper = mujoco.MjSpec.from_file(str(robotiq_2f85_xml()))
     gripper.option = spec.option
     spec.attach(gripper, prefix=GRIPPER_PREFIX, site=flange)
+    # Menagerie rounds the limits, and would clip the velocity term of a command near them.
+    for name, limit in _JOINT_LIMITS.items():
+        spec.joint(name).range = [-limit, limit]
+    for actuator in spec.actuators[: len(_JOINT_LIMITS)]:
+        actuator.ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
     for body in spec.bodies[1:]:
         body.gravcomp = 1  # as the real controller does; without it the tool hangs 12 mm low
     return spec
@@ -226,9 +239,7 @@ def _add_board(spec: mujoco.MjSpec, scene: Scene) -> None:
     border = round(board.border / board.square * square)
     row, column = np.indices((rows + 1, columns + 1))
     cells = np.where((row + column) % 2 == 0, 25, 245).astype(np.uint8)
-    pixels = np.pad(
-        cells.repeat(square, axis=0).repeat(square, axis=1), border, constant_values=245
-    )
+    pixels = np.pad(cells.repeat(square, axis=0).repeat(square, axis=1), border, constant_values=245)
     # MuJoCo lays a texture's rows along -y and its columns along x of the geom; the board's columns go in -y.
     image = np.ascontiguousarray(np.repeat(pixels[:, :, None], 3, axis=2))
     texture = spec.add_texture(
@@ -283,9 +294,7 @@ def _add_box(
     color: Sequence[float],
 ) -> None:
     """A box of full edge lengths `size` [m]."""
-    body.add_geom(
-        name=name, type=_BOX, pos=center, size=[edge / 2 for edge in size], rgba=[*color, 1]
-    )
+    body.add_geom(name=name, type=_BOX, pos=center, size=[edge / 2 for edge in size], rgba=[*color, 1])
 
 
 def _vertical_fov(horizontal: float, width: int, height: int) -> float:
@@ -294,7 +303,7 @@ def _vertical_fov(horizontal: float, width: int, height: int) -> float:
 
 
 def _look_at(camera: OverviewCamera) -> list[float]:
-    """x and y axis (right and up) of a camera that looks at its target."""
+    """X and y axis (right and up) of a camera that looks at its target."""
     forward = np.subtract(camera.target, camera.position)
     right = np.cross(forward, [0.0, 0.0, 1.0])
     up = np.cross(right, forward)

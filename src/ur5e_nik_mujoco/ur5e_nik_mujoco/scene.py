@@ -206,13 +206,8 @@ def random_cubes(scene: Scene, seed: int, count: int) -> list[CubePose]:
                 chosen.append(candidate)
         if len(chosen) == count:
             yaws = random.uniform(-math.pi, math.pi, count)
-            return [
-                CubePose(float(x), float(y), float(yaw))
-                for (x, y), yaw in zip(chosen, yaws, strict=True)
-            ]
-    raise SceneError(
-        f"{count} cubes with {rules.min_distance} m between them do not fit on the pick tray"
-    )
+            return [CubePose(float(x), float(y), float(yaw)) for (x, y), yaw in zip(chosen, yaws, strict=True)]
+    raise SceneError(f"{count} cubes with {rules.min_distance} m between them do not fit on the pick tray")
 
 
 def _parse(value: Any, kind: Any, key: str, limits: typing.Mapping[str, Any]) -> Any:
@@ -230,10 +225,7 @@ def _parse(value: Any, kind: Any, key: str, limits: typing.Mapping[str, Any]) ->
     if origin is dict:
         if not isinstance(value, dict) or not value:
             raise SceneError(f"{key} must map names to values, not be {value!r}")
-        return {
-            str(name): _parse(item, arguments[1], f"{key}.{name}", limits)
-            for name, item in value.items()
-        }
+        return {str(name): _parse(item, arguments[1], f"{key}.{name}", limits) for name, item in value.items()}
     if kind is str:
         if not isinstance(value, str):
             raise SceneError(f"{key} must be a text, not {value!r}")
@@ -255,16 +247,11 @@ def _parse_dataclass(value: Any, kind: Any, key: str) -> Any:
     types = typing.get_type_hints(kind)
     prefix = f"{key}." if key else ""
     return kind(
-        **{
-            entry: _parse(value[entry], types[entry], prefix + entry, field.metadata)
-            for entry, field in fields.items()
-        }
+        **{entry: _parse(value[entry], types[entry], prefix + entry, field.metadata) for entry, field in fields.items()}
     )
 
 
-def _parse_number(
-    value: Any, kind: type, key: str, limits: typing.Mapping[str, Any]
-) -> int | float:
+def _parse_number(value: Any, kind: type, key: str, limits: typing.Mapping[str, Any]) -> int | float:
     wanted = "a whole number" if kind is int else "a number"
     if isinstance(value, bool) or not isinstance(value, int if kind is int else (int, float)):
         raise SceneError(f"{key} must be {wanted}, not {value!r}")
@@ -283,13 +270,9 @@ def _check(scene: Scene) -> None:
     """What no single key can tell."""
     cubes = scene.cubes
     if cubes.color not in cubes.colors:
-        raise SceneError(
-            f"cubes.color {cubes.color!r} is none of cubes.colors: {', '.join(cubes.colors)}"
-        )
+        raise SceneError(f"cubes.color {cubes.color!r} is none of cubes.colors: {', '.join(cubes.colors)}")
     if cubes.edge >= scene.gripper.stroke:
-        raise SceneError(
-            f"cubes.edge {cubes.edge} does not fit the gripper's stroke {scene.gripper.stroke}"
-        )
+        raise SceneError(f"cubes.edge {cubes.edge} does not fit the gripper's stroke {scene.gripper.stroke}")
     if scene.table.top > 0 or scene.table.top < -0.05:
         raise SceneError(f"table.top must be in [-0.05, 0], not {scene.table.top}")
     pick = scene.trays.pick

@@ -60,9 +60,7 @@ class Simulation:
         poses = random_cubes(self.scene, seed, len(colors))
         unknown = [color for color in colors if color not in self.scene.cubes.colors]
         if unknown:
-            raise SceneError(
-                f"no cube colour {unknown[0]!r}; there are {', '.join(self.scene.cubes.colors)}"
-            )
+            raise SceneError(f"no cube colour {unknown[0]!r}; there are {', '.join(self.scene.cubes.colors)}")
 
         time = self.time if self._colors is not None else 0.0
         if colors != self._colors:
@@ -106,9 +104,7 @@ class Simulation:
         """Positions [rad] and velocities [rad/s] of `JOINTS`."""
         return self.data.qpos[self._position_addresses], self.data.qvel[self._velocity_addresses]
 
-    def command(
-        self, positions: Sequence[float] | NDArray, velocities: Sequence[float] | NDArray
-    ) -> None:
+    def command(self, positions: Sequence[float] | NDArray, velocities: Sequence[float] | NDArray) -> None:
         """Sets what the joints are to follow from the next step on [rad], [rad/s]."""
         # The actuators are position servos with damping; the velocity term keeps that from making them lag.
         self.data.ctrl[:] = (positions + self._damping_time * velocities) * self._control_scale
@@ -130,9 +126,7 @@ class Simulation:
         for index, color in enumerate(self._colors):
             name = f"cube_{index}"
             body = self.data.body(name)
-            contacts = sorted(
-                {other for pair in touching if name in pair for other in pair - {name}}
-            )
+            contacts = sorted({other for pair in touching if name in pair for other in pair - {name}})
             result.append(
                 CubeTruth(
                     name,
@@ -179,11 +173,7 @@ def _contact_name(model: mujoco.MjModel, geom: int) -> str:
     body = model.body(model.geom_bodyid[geom]).name
     if body == "world":
         return next(
-            (
-                tray
-                for tray in ("pick_tray", "place_tray")
-                if model.geom(geom).name.startswith(tray)
-            ),
+            (tray for tray in ("pick_tray", "place_tray") if model.geom(geom).name.startswith(tray)),
             model.geom(geom).name,
         )
     if body.startswith("cube_"):

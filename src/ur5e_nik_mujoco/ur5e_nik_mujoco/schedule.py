@@ -1,0 +1,62 @@
+"""When what is due, in simulated and in wall time. Seconds; rates per second."""
+
+from __future__ import annotations
+
+_WALL_FACTOR = 2.0
+
+
+class Periodic:
+    """Something to do at a rate of simulated time, but never at twice the rate of wall time.
+
+    The second keeps a simulation that runs many times faster than real time from flooding others.
+    """
+
+    def __init__(self) -> None:
+        self._next = 0.0
+        self._last_wall = float("-inf")
+
+    def is_due(self, rate: float, simulated: float, wall: float) -> bool:
+        """Whether to do it now; if so, it counts as done."""
+        if simulated < self._next - 1e-9 or (wall - self._last_wall) * rate * _WALL_FACTOR < 1.0:
+            return False
+        self._last_wall = wall
+        # On the grid of the rate, but without a burst for what a slow moment left out.
+        self._next = max(self._next + 1.0 / rate, simulated + 0.5 / rate)
+        return True
+
+
+class Budget:
+    """Keeps something costly to a share of wall time."""
+
+    def __init__(self) -> None:
+        self._free_at = float("-inf")
+
+    def is_open(self, wall: float) -> bool:
+        """Whether the next one may begin."""
+        return wall >= self._free_at
+
+    def spend(self, begin: float, end: float, share: float) -> None:
+        """Counts one that lasted from `begin` to `end`."""
+        self._free_at = begin + (end - begin) / share
+
+
+class Pace:
+    """Keeps simulated time at a multiple of wall time."""
+
+    def __init__(self) -> None:
+        self._origin: tuple[float, float, float] | None = None
+
+    def lead(self, speed: float, simulated: float, wall: float) -> float:
+        """Wall seconds to wait before simulating on; 0 when late or when `speed` is 0 (no limit).
+
+        What is lost by more than a fifth of a second is not caught up.
+        """
+        if speed == 0.0:
+            self._origin = None
+            return 0.0
+        if self._origin is None or self._origin[2] != speed:
+            self._origin = (simulated, wall, speed)
+        lead = (simulated - self._origin[0]) / speed - (wall - self._origin[1])
+        if lead < -0.2:
+            self._origin = (simulated, wall, speed)
+        return max(lead, 0.0)
