@@ -19,7 +19,7 @@ def to_picture(encoding: str, width: int, height: int, step: int, data: bytes) -
     """
     if encoding not in RAW_MODES:
         raise ValueError(f"encoding '{encoding}' is not one of {', '.join(RAW_MODES)}")
-    return Image.frombuffer("RGB", (width, height), data, "raw", RAW_MODES[encoding], step, 1)
+    return Image.frombytes("RGB", (width, height), data, "raw", RAW_MODES[encoding], step, 1)
 
 
 class Recorder:
