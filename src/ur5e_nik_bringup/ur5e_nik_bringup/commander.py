@@ -18,6 +18,7 @@ import numpy as np
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration as DurationMsg
 from control_msgs.action import FollowJointTrajectory
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from numpy.typing import NDArray
 from rclpy.action import ActionClient
@@ -103,6 +104,7 @@ class Commander:
         self._state_problem = "none has arrived"
         self._sightings: list[Sighting] = []
         self._cube_problem: Fault | None = None
+        self._vision: tuple[DiagnosticStatus, float] | None = None  # its last word and when it came (wall time)
         self._jumped = ""
         self._motion: Motion | None = None
         self._clock_seen = (0.0, time.monotonic())
@@ -116,6 +118,9 @@ class Commander:
         )
         self._cubes = node.create_subscription(
             PoseStamped, "cube_pose", self._on_cube, newest, callback_group=listening
+        )
+        node.create_subscription(
+            DiagnosticArray, "vision_status", self._on_vision_status, newest, callback_group=listening
         )
         self._ik = node.create_client(SolveIK, "solve_ik", callback_group=ReentrantCallbackGroup())
         # rclpy's action client drops an answer that comes before it has noted the request, so requests are sent from
@@ -318,6 +323,12 @@ class Commander:
             raise Fault(Code.SENSOR_INFO_STALE, f"nothing publishes {self._cubes.topic_name}: is the vision node up?")
         if self._cube_problem:
             raise self._cube_problem
+        if self._vision:
+            status, heard = self._vision
+            if status.level in (DiagnosticStatus.STALE, DiagnosticStatus.ERROR):
+                raise Fault(Code.SENSOR_INFO_STALE, f"vision: {status.message}")
+            if time.monotonic() - heard > self.settings.stall_timeout:
+                raise Fault(Code.SENSOR_INFO_STALE, f"vision said nothing for {time.monotonic() - heard:.1f} s")
         if not self._sightings:
             return
         newest = self._sightings[-1]
@@ -383,6 +394,10 @@ class Commander:
                 cube = Spot(position.x, position.y, position.z, yaw)
                 self._sightings = [*self._sightings[-9:], Sighting(cube, _seconds(message.header.stamp))]
             self._changed.notify_all()
+
+    def _on_vision_status(self, message: DiagnosticArray) -> None:
+        if message.status:
+            self._vision = (message.status[0], time.monotonic())
 
     def _on_jump(self, jump: Any) -> None:
         with self._changed:

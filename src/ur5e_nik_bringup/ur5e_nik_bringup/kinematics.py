@@ -34,11 +34,6 @@ def tool_pose(joints: ArrayLike) -> tuple[Array, Array]:
     return pose[:3, 3], pose[:3, :3]
 
 
-def tool_yaw(rotation: Array) -> float:
-    """Yaw [rad] about base_link's z of a tool that points down, or nearly so: the angle of its x axis."""
-    return float(np.arctan2(rotation[1, 0], rotation[0, 0]))
-
-
 def tilt(rotation: Array) -> float:
     """Angle [rad] between the tool's z axis and straight down."""
     return float(np.arccos(np.clip(-rotation[2, 2], -1.0, 1.0)))

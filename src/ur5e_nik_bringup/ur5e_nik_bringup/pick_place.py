@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ur5e_nik_bringup.commander import Commander
-from ur5e_nik_bringup.kinematics import tilt, tool_pose, tool_yaw
+from ur5e_nik_bringup.kinematics import tilt, tool_pose
 from ur5e_nik_bringup.planning import Down, Planner, Unreachable
 from ur5e_nik_bringup.states import Code, Event, Fault, State, next_state
 from ur5e_nik_bringup.trajectory import Trajectory, chain, joint_move, line_move, line_nodes
-from ur5e_nik_bringup.waypoints import Spot, ToolPose
+from ur5e_nik_bringup.waypoints import Spot, tool_down
 
 Array = NDArray[np.float64]
 
@@ -297,7 +297,7 @@ class PickPlace:
         if height < self._settings.line_step or tilt(rotation) > UPRIGHT:
             return []
         try:
-            return [self._planner.up(ToolPose(*map(float, position), yaw=tool_yaw(rotation)), height, posture)]
+            return [self._planner.up(tool_down(position, rotation), height, posture)]
         except Unreachable as unreachable:
             raise Fault(Code.NO_IK_SOLUTION, f"the tool is low and cannot go straight up: {unreachable}") from None
 

@@ -64,7 +64,7 @@ class Settings:
     solver: str = _value("auto", "IK solver to ask for: auto, network or closed_form")
 
     look_posture: list[float] = _value(
-        [0.0, -1.5708, 1.5708, -1.5708, -1.5708, 0.0],
+        [-0.651008, -2.336996, 1.996657, -1.230457, -1.570796, -0.651008],
         "joints at which the camera sees the pick tray; also where the arm rests [rad]",
         -2 * math.pi,
         2 * math.pi,

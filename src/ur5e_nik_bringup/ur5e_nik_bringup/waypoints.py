@@ -62,6 +62,13 @@ class ToolPose:
         return ToolPose(self.x, self.y, self.z + height, self.yaw)
 
 
+def tool_down(position: ArrayLike, rotation: ArrayLike) -> ToolPose:
+    """The pose that points straight down, nearest to position (3,) and rotation (3, 3) of a tool that nearly does."""
+    x, y, z = np.asarray(position, dtype=float)
+    matrix = np.asarray(rotation, dtype=float)
+    return ToolPose(x, y, z, float(np.arctan2(matrix[1, 0], matrix[0, 0])))
+
+
 @dataclass(frozen=True)
 class Hand:
     """What the poses depend on beside the cube.
@@ -105,7 +112,8 @@ def line(start: ToolPose, end: ToolPose, step: float) -> list[ToolPose]:
     length = float(np.linalg.norm(end.position - start.position))
     nodes = line_nodes(max(2, int(np.ceil(length / step)) + 1))
     way = end.position - start.position
-    return [ToolPose(*map(float, start.position + s * way), yaw=start.yaw) for s in nodes]
+    x, y, z = start.position[:, None] + way[:, None] * nodes
+    return [ToolPose(*point, start.yaw) for point in zip(x, y, z, strict=True)]
 
 
 def wrapped(angle: float) -> float:

@@ -1,0 +1,482 @@
+"""A cell that only exists in ROS messages: an arm that follows trajectories exactly, an IK service, cubes that are seen.
+
+Every part can be told to misbehave, which is what the tests of the task are about. It runs in the test's own process;
+the task runs in another and meets it over DDS.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import rclpy
+from control_msgs.action import FollowJointTrajectory
+from geometry_msgs.msg import Pose, PoseStamped
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.context import Context
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.node import Node
+from rclpy.time import Time
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from ur5e_nik_bringup.kinematics import tool_pose
+from ur5e_nik_bringup.settings import Settings
+from ur5e_nik_bringup.trajectory import Trajectory
+from ur5e_nik_bringup.waypoints import Spot
+from ur5e_nik_msgs.action import PickPlace
+from ur5e_nik_msgs.srv import SolveIK
+
+SETTINGS = Settings()
+ARM = SETTINGS.arm_joints
+GRIPPER = SETTINGS.gripper_joints[0]
+HELD = 0.4  # where a cube stops the fingers [rad]
+STEP = 0.02  # simulated time between two joint states [s]
+Result = FollowJointTrajectory.Result
+
+
+@dataclass
+class Faults:
+    """What goes wrong. ``control`` is asked for each trajectory goal by its number and joints: "", "refuse", "mute",
+    "slow", "never", or an error code to abort with half-way."""
+
+    control: Any = lambda number, joints: ""
+    ik: str = ""  # "mute", "nan", "wrong", "short", "unreachable", "frame"
+    states: str = ""  # "silent", "stale", "partial", "nan"
+    clock: str = ""  # "frozen"
+    cubes: str = ""  # "silent", "stale", "jumping", "frame", "nan"
+    grip: str = ""  # "miss", "slip" (on the way), "stuck"
+
+
+@dataclass
+class Sent:
+    """One trajectory goal as it arrived."""
+
+    joints: list[str]
+    trajectory: Trajectory
+    start: dict[str, float]
+    ended: str = ""
+    cancelled_after: float = 0.0
+
+
+class FakeCell:
+    """The neighbours of the task, with simulated time that runs ``speed`` times as fast as the wall's."""
+
+    def __init__(self, domain: int, speed: float = 4.0, namespace: str = "") -> None:
+        self.speed = speed
+        self.context = Context()
+        rclpy.init(context=self.context, domain_id=domain)
+        self.node = Node("fake_cell", context=self.context, namespace=namespace)
+        self.faults = Faults()
+        self.cubes: list[Spot] = []
+        self.held: Spot | None = None
+        self.placed: list[Spot] = []
+        self.sent: list[Sent] = []
+        self.ik_calls: list[tuple[np.ndarray, np.ndarray]] = []
+        self.time = 100.0
+        self.positions: dict[str, float] = {}
+        self.reset()
+        self._lock = threading.RLock()
+        self._active: tuple[Sent, float, float] | None = None
+        self._over = threading.Condition(self._lock)
+        self._random = random.Random(0)
+        self._build()
+        self.executor = MultiThreadedExecutor(num_threads=6, context=self.context)
+        self.executor.add_node(self.node)
+        self._ending = threading.Event()
+        self._threads = [threading.Thread(target=self._spin), threading.Thread(target=self._run)]
+        for thread in self._threads:
+            thread.start()
+
+    def reset(self) -> None:
+        """Everything in order, the arm at the look posture, no cubes."""
+        self.faults = Faults()
+        self.cubes, self.placed, self.held = [], [], None
+        self.sent, self.ik_calls = [], []
+        self.positions = {**dict(zip(ARM, SETTINGS.look_posture, strict=True)), GRIPPER: 0.0}
+        self.positions.update({f"finger_{i}": 0.1 * i for i in range(9)})
+
+    def close(self) -> None:
+        """End everything."""
+        self._ending.set()
+        with self._over:
+            self._over.notify_all()
+        for thread in self._threads[1:]:
+            thread.join()
+        self.executor.shutdown(timeout_sec=1.0)
+        rclpy.try_shutdown(context=self.context)
+        self._threads[0].join()
+
+    # What tests ask and do
+
+    @property
+    def arm(self) -> np.ndarray:
+        """Joints (6,) of the arm."""
+        return np.array([self.positions[name] for name in ARM])
+
+    @property
+    def moving(self) -> bool:
+        """Whether a trajectory goal is under way."""
+        return self._active is not None
+
+    def arm_goals(self) -> list[Sent]:
+        """The goals that moved the arm."""
+        return [sent for sent in self.sent if ARM[0] in sent.joints]
+
+    def grips(self) -> list[Sent]:
+        """The goals that moved the fingers."""
+        return [sent for sent in self.sent if GRIPPER in sent.joints]
+
+    def start(self, count: int = 0, places: list[Pose] | None = None) -> GoalRun:
+        """Send a pick_place goal."""
+        return GoalRun(self, PickPlace.Goal(count=count, places=places or []))
+
+    def call(self, name: str, timeout: float = 10.0) -> Trigger.Response:
+        """Call one of the task's services."""
+        client = self.node.create_client(Trigger, f"task/{name}")
+        assert client.wait_for_service(timeout), name
+        future = client.call_async(Trigger.Request())
+        wait_for(future.done, timeout, name)
+        self.node.destroy_client(client)
+        return future.result()
+
+    def stop_ik(self) -> None:
+        """Take the IK service away."""
+        self.node.destroy_service(self._ik)
+
+    def start_ik(self) -> None:
+        """Bring it back."""
+        self._ik = self.node.create_service(SolveIK, "solve_ik", self._on_ik, callback_group=self._group)
+
+    def stop_controller(self) -> None:
+        """Take the trajectory action away."""
+        self._controller.destroy()
+
+    def start_controller(self) -> None:
+        """Bring it back."""
+        self._controller = ActionServer(
+            self.node,
+            FollowJointTrajectory,
+            SETTINGS.trajectory_action,
+            self._on_execute,
+            goal_callback=self._on_goal,
+            cancel_callback=self._on_cancel,
+            callback_group=self._group,
+        )
+
+    # The cell
+
+    def _build(self) -> None:
+        node, self._group = self.node, ReentrantCallbackGroup()
+        self._clock = node.create_publisher(Clock, "/clock", 5)
+        self._states = node.create_publisher(JointState, SETTINGS.joint_states_topic, 5)
+        self._poses = node.create_publisher(PoseStamped, "cube_pose", 5)
+        self.pick_place = ActionClient(node, PickPlace, "pick_place", callback_group=self._group)
+        self.start_ik()
+        self.start_controller()
+
+    def _spin(self) -> None:
+        try:
+            self.executor.spin()
+        except ExternalShutdownException:
+            pass
+
+    def _run(self) -> None:
+        frames = 0
+        while not self._ending.is_set():
+            began = time.monotonic()
+            with self._over:
+                if self.faults.clock != "frozen":
+                    self.time += STEP
+                self._advance()
+            stamp = Time(nanoseconds=round(self.time * 1e9)).to_msg()
+            self._clock.publish(Clock(clock=stamp))
+            self._publish_states(stamp)
+            frames += 1
+            if frames % 5 == 0:
+                self._publish_cubes()
+            time.sleep(max(0.0, STEP / self.speed - (time.monotonic() - began)))
+
+    def _advance(self) -> None:
+        if self._active is None:
+            return
+        sent, started, slowness = self._active
+        elapsed = (self.time - started) / slowness
+        point = sent.trajectory.sample(elapsed)[0][0]
+        for name, position in zip(sent.joints, point, strict=True):
+            if name == GRIPPER:
+                self._grip(float(position))
+            else:
+                self.positions[name] = float(position)
+        if self.held and self.faults.grip == "slip" and elapsed > sent.trajectory.duration / 2 and len(sent.joints) > 1:
+            self._let_go(Spot(0.5, -0.3, 0.0225, 0.2))
+            self.cubes, self.positions[GRIPPER] = self.placed, 0.8
+            self.placed, self.faults.grip = [], ""
+        if elapsed >= sent.trajectory.duration:
+            self._end("succeeded")
+
+    def _grip(self, position: float) -> None:
+        cube = self._cube_in_fingers()
+        if self.held and position < HELD - 0.05:
+            self._let_go(self._in_hand())
+        elif not self.held and cube and position >= HELD and self.faults.grip != "miss":
+            self.held = cube
+            self.cubes.remove(cube)
+        if self.faults.grip != "stuck":
+            self.positions[GRIPPER] = min(position, HELD) if self.held else position
+
+    def _let_go(self, spot: Spot) -> None:
+        self.held = None
+        self.placed.append(spot)
+
+    def _in_hand(self) -> Spot:
+        position, rotation = tool_pose(self.arm)
+        return Spot(*(position + 0.1558 * rotation[:, 2]), float(np.arctan2(rotation[1, 0], rotation[0, 0])))
+
+    def _cube_in_fingers(self) -> Spot | None:
+        hand = self._in_hand()
+        near = [cube for cube in self.cubes if cube.distance(hand) < 0.005 and cube.turn(hand) < 0.05]
+        return near[0] if near else None
+
+    def _end(self, how: str) -> None:
+        assert self._active
+        self._active[0].ended = how
+        self._active = None
+        self._over.notify_all()
+
+    def _publish_states(self, stamp: Any) -> None:
+        fault = self.faults.states
+        if fault == "silent":
+            return
+        names = list(self.positions)
+        self._random.shuffle(names)
+        if fault == "partial":
+            names.remove("elbow_joint")
+        message = JointState(name=names, position=[self.positions[n] for n in names])
+        if fault == "nan":
+            message.position = [float("nan")] * len(names)
+        message.header.stamp = Time(nanoseconds=round(1e9 * (50.0 if fault == "stale" else self.time))).to_msg()
+        self._states.publish(message)
+
+    def _publish_cubes(self) -> None:
+        fault = self.faults.cubes
+        away = np.max(np.abs(self.arm - SETTINGS.look_posture))
+        if not self.cubes or fault == "silent" or (away > 0.02 and not fault):
+            return
+        cube = self.cubes[0]
+        message = PoseStamped()
+        message.header.frame_id = "world" if fault == "frame" else "base_link"
+        message.header.stamp = Time(nanoseconds=round(1e9 * (self.time - 20.0 * (fault == "stale")))).to_msg()
+        message.pose = pose(cube)
+        if fault == "jumping":
+            message.pose.position.x += self._random.choice([-0.05, 0.0, 0.05]) + self._random.uniform(0.01, 0.02)
+        if fault == "nan":
+            message.pose.position.x = float("nan")
+        self._poses.publish(message)
+
+    # The controller
+
+    def _on_goal(self, request: Any) -> GoalResponse:
+        fault = self.faults.control(len(self.sent), list(request.trajectory.joint_names))
+        if fault == "mute":
+            time.sleep(30.0)
+        points = request.trajectory.points
+        trajectory = Trajectory(
+            np.array([p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]),
+            *(np.array([getattr(p, k) for p in points]) for k in ("positions", "velocities", "accelerations")),
+        )
+        with self._lock:
+            self.sent.append(Sent(list(request.trajectory.joint_names), trajectory, dict(self.positions)))
+            if fault == "refuse":
+                self.sent[-1].ended = "refused"
+                return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _on_execute(self, handle: Any) -> Any:
+        names = list(handle.request.trajectory.joint_names)
+        with self._over:
+            number = max(i for i, sent in enumerate(self.sent) if sent.joints == names and not sent.ended)
+            sent = self.sent[number]
+            fault = self.faults.control(number, names)
+            if fault == "never":
+                self._over.wait_for(lambda: handle.is_cancel_requested or self._ending.is_set())
+                sent.ended = "cancelled"
+                handle.canceled()
+                return Result()
+            self._active = (sent, self.time, 3.0 if fault == "slow" else 1.0)
+            if isinstance(fault, int) and fault:
+                half = self.time + sent.trajectory.duration / 2
+                self._over.wait_for(lambda: self.time >= half or sent.ended, timeout=10.0)
+                while self.time < half and not sent.ended:
+                    self._over.wait(0.01)
+                self._end("aborted")
+                handle.abort()
+                return Result(error_code=fault, error_string="as the test wants it")
+            self._over.wait_for(lambda: sent.ended or self._ending.is_set())
+        if sent.ended == "cancelled":
+            handle.canceled()
+        elif sent.ended == "succeeded":
+            handle.succeed()
+        else:
+            handle.abort()
+        return Result()
+
+    def _on_cancel(self, _: Any) -> CancelResponse:
+        with self._over:
+            if self._active:
+                self._active[0].cancelled_after = self.time - self._active[1]
+                self._end("cancelled")
+        # A goal that never ends looks at its handle, which knows of the cancel only after this has returned.
+        threading.Timer(0.05, self._wake).start()
+        return CancelResponse.ACCEPT
+
+    def _wake(self) -> None:
+        with self._over:
+            self._over.notify_all()
+
+    # The IK node
+
+    def _on_ik(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
+        fault = self.faults.ik
+        if fault == "mute":
+            time.sleep(30.0)
+        p, q = request.target.pose.position, request.target.pose.orientation
+        by_name = dict(zip(request.seed.name, request.seed.position, strict=True))
+        target = np.array([p.x, p.y, p.z])
+        yaw = 2 * np.arctan2(q.y, q.x)
+        seed = np.array([by_name[name] for name in ARM])
+        self.ik_calls.append((np.append(target, yaw), seed))
+        joints = None if fault == "unreachable" else solve(target, yaw, seed)
+        if fault == "frame":
+            response.error_code, response.message = SolveIK.Response.FRAME_TRANSFORM_FAILURE, "no such frame"
+            return response
+        if joints is None:
+            response.error_code, response.message = SolveIK.Response.NO_IK_SOLUTION, "out of reach"
+            return response
+        if fault == "nan":
+            joints = joints * np.nan
+        if fault == "wrong":
+            joints = joints + 0.3
+        response.error_code = SolveIK.Response.SUCCESS
+        response.solver = "closed_form"
+        response.solution = JointState(name=ARM, position=joints.tolist())
+        if fault == "short":
+            response.solution = JointState(name=ARM[:3], position=joints.tolist()[:3])
+        return response
+
+
+def solve(target: np.ndarray, yaw: float, seed: np.ndarray) -> np.ndarray | None:
+    """Joints of the tool-down pose by damped Newton steps from the seed; None where they do not converge."""
+    c, s = np.cos(yaw), np.sin(yaw)
+    wanted = np.array([[c, s, 0.0], [s, -c, 0.0], [0.0, 0.0, -1.0]])
+
+    def error(q: np.ndarray) -> np.ndarray:
+        position, rotation = tool_pose(q)
+        turn = sum(np.cross(rotation[:, k], wanted[:, k]) for k in range(3)) / 2
+        # The sine alone would also vanish half a turn away.
+        if np.trace(rotation.T @ wanted) < 0.0:
+            turn = np.array([0.0, 0.0, -1.0]) if turn[2] < 0.0 else np.array([0.0, 0.0, 1.0])
+        return np.concatenate([target - position, turn])
+
+    q = seed.copy()
+    for _ in range(60):
+        e = error(q)
+        if np.linalg.norm(e) < 1e-10:
+            return q
+        jacobian = np.stack([(e - error(q + 1e-6 * axis)) / 1e-6 for axis in np.eye(6)], axis=-1)
+        damping = 1e-4 * min(1.0, np.linalg.norm(e))
+        step = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + damping * np.eye(6), e)
+        q = q + step * min(1.0, 0.5 / np.max(np.abs(step)))
+    return None
+
+
+class GoalRun:
+    """One pick_place goal as its client sees it."""
+
+    def __init__(self, cell: FakeCell, goal: PickPlace.Goal) -> None:
+        self.cell = cell
+        self.feedback: list[Any] = []
+        assert cell.pick_place.wait_for_server(10.0), "no task node"
+        future = cell.pick_place.send_goal_async(goal, lambda message: self.feedback.append(message.feedback))
+        wait_for(future.done, 10.0, "an answer to the goal")
+        self.handle = future.result()
+        self.accepted = self.handle.accepted
+        self._answer = self.handle.get_result_async() if self.accepted else None
+
+    @property
+    def phases(self) -> list[str]:
+        """The phases so far."""
+        return [feedback.phase for feedback in self.feedback]
+
+    @property
+    def done(self) -> bool:
+        """Whether the result is there."""
+        return self._answer.done()
+
+    def reach(self, phase: str, timeout: float = 20.0) -> None:
+        """Wait until the goal is in a phase."""
+        wait_for(lambda: phase in self.phases, timeout, f"phase {phase}")
+
+    def cancel(self) -> None:
+        """Ask for the goal's end."""
+        wait_for(self.handle.cancel_goal_async().done, 5.0, "an answer to the cancel")
+
+    def result(self, timeout: float = 60.0) -> PickPlace.Result:
+        """The result; `status` is set then."""
+        wait_for(self._answer.done, timeout, "the result")
+        self.status = self._answer.result().status
+        return self._answer.result().result
+
+
+@dataclass
+class TaskProcess:
+    """The task node as a process of its own."""
+
+    domain: int
+    arguments: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "ur5e_nik_bringup.task_node", "--ros-args", "-p", "use_sim_time:=true"]
+            + [word for argument in self.arguments for word in ("-p", argument)],
+            env={**os.environ, "ROS_DOMAIN_ID": str(self.domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def end(self, number: int = signal.SIGINT, timeout: float = 10.0) -> tuple[int, str, float]:
+        """Send a signal; exit code, all output and the seconds until the end."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        try:
+            output, _ = self.process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        return self.process.returncode, output, time.monotonic() - began
+
+
+def pose(spot: Spot) -> Pose:
+    """As a message."""
+    message = Pose()
+    message.position.x, message.position.y, message.position.z = spot.x, spot.y, spot.z
+    message.orientation.z, message.orientation.w = float(np.sin(spot.yaw / 2)), float(np.cos(spot.yaw / 2))
+    return message
+
+
+def wait_for(ready: Any, timeout: float, what: str) -> None:
+    """Until ``ready()``, or AssertionError."""
+    until = time.monotonic() + timeout
+    while not ready():
+        assert time.monotonic() < until, f"{what} did not come within {timeout} s"
+        time.sleep(0.005)
