@@ -34,6 +34,7 @@ class Camera:
         return self._renderer.render()
 
     def close(self) -> None:
+        """Frees the OpenGL context; rendering again makes another."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
@@ -102,7 +102,7 @@ class CellNode(Node):
 
         self._wishes: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._stopped = threading.Event()
-        self._goals: dict[bytes, _Goal] = {}
+        self._goals: dict[Hashable, _Goal] = {}
         self._pace = Pace()
         self._budget = Budget()
         self._clock_due, self._states_due, self._feedback_due = Periodic(), Periodic(), Periodic()
@@ -162,7 +162,7 @@ class CellNode(Node):
             simulation.step()
 
     def _end_goals(self) -> None:
-        active = self._goals.get(self._controller.active or b"")
+        active = self._goals.get(self._controller.active)
         if active and active.handle.is_cancel_requested:
             self._controller.cancel(active.key, self._simulation.time)
         for outcome in self._controller.outcomes:
@@ -244,7 +244,9 @@ class CellNode(Node):
         self._controller.reset(self._simulation.joint_states()[0])
         self._serve_wishes()
         self._controller.reset(self._simulation.joint_states()[0])
-        self._end_goals()
+        if self._goals or self._controller.outcomes:
+            self._end_goals()
+            time.sleep(0.1)  # the executor's time to send the results
         for video in self._videos:
             video.camera.close()
         if self._viewer:

@@ -7,7 +7,7 @@ other joints; joints that it does not name come to rest. Radians, seconds, simul
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 import numpy as np
@@ -149,23 +149,30 @@ class _Stop:
         return positions, self.velocities + slowing * t, slowing
 
 
-@dataclass
 class JointTrajectoryController:
     """Turns goals into joint commands; call `update` once per control step, with time going on.
 
-    `lower` and `upper` are the position limits, `deceleration` [rad/s^2] is the largest one
-    when a motion is cut short. Not thread-safe. Ended goals collect in `outcomes`.
+    Ended goals collect in `outcomes`, for the caller to take out. Not thread-safe.
     """
 
-    joints: Sequence[str]
-    lower: Array
-    upper: Array
-    positions: Array  # at rest, where the controller starts
-    deceleration: float
-    outcomes: list[Outcome] = field(default_factory=list)
+    def __init__(
+        self,
+        joints: Sequence[str],
+        lower: Array,
+        upper: Array,
+        positions: Sequence[float] | Array,
+        deceleration: float,
+    ) -> None:
+        """Holds `positions` within the limits `lower` and `upper`, all in the order of `joints`.
 
-    def __post_init__(self) -> None:
-        self.reset(self.positions)
+        `deceleration` [rad/s^2] is the largest one of a joint when a motion is cut short.
+        """
+        self.joints = tuple(joints)
+        self.lower, self.upper = lower, upper
+        self.deceleration = deceleration
+        self.outcomes: list[Outcome] = []
+        self._active: _Active | None = None
+        self.reset(positions)
 
     @property
     def active(self) -> Hashable | None:
@@ -179,10 +186,9 @@ class JointTrajectoryController:
 
     def reset(self, positions: Sequence[float] | Array) -> None:
         """Holds these positions from now on; a goal at work is aborted."""
-        if getattr(self, "_active", None):
+        if self._active:
             self._finish(Status.ABORTED, ErrorCode.INVALID_GOAL, "the controller was reset")
         rest = np.zeros(len(self.joints))
-        self._active: _Active | None = None
         self._canceling = False
         self._stop = _Stop(0.0, 0.0, np.array(positions, dtype=float), rest)
         self._desired = (self._stop.positions, rest, rest)
@@ -217,75 +223,49 @@ class JointTrajectoryController:
 
     def update(self, now: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
         """The commanded positions and velocities of all joints for their measured state."""
-        desired = self._stop.sample(now)
-        active = self._active
-        if active and self._canceling:
+        self._desired = self._stop.sample(now)
+        if self._active and self._canceling:
             if now >= self._stop.start + self._stop.duration:
                 self._finish(Status.CANCELED, ErrorCode.SUCCESSFUL, "canceled, the joints stopped")
-        elif active:
-            desired = tuple(value.copy() for value in desired)  # type: ignore[assignment]
-            for value, part in zip(desired, active.spline.sample(now), strict=True):
-                value[active.columns] = part
-            self._desired = desired
-            self._judge(active, now, positions, velocities)
-            return self._desired[:2]
-        self._desired = desired
-        return desired[:2]
+        elif self._active:
+            position, velocity, acceleration = (value.copy() for value in self._desired)
+            columns = self._active.columns
+            position[columns], velocity[columns], acceleration[columns] = self._active.spline.sample(now)
+            self._desired = position, velocity, acceleration
+            self._judge(self._active, now, positions, velocities)
+        return self._desired[:2]
 
     def _judge(self, active: _Active, now: float, positions: Array, velocities: Array) -> None:
         """Ends the goal when it is reached or a tolerance is violated."""
         errors = np.abs([self._desired[0] - positions, self._desired[1] - velocities])
-        end = active.spline.end
-        if now < end:
-            violated = (errors > active.path_limits).any(axis=0)
-            if violated.any():
-                self._abort(
-                    ErrorCode.PATH_TOLERANCE_VIOLATED,
-                    "Aborted due to path tolerance violation",
-                    violated,
-                    errors,
-                    now,
-                    positions,
-                    velocities,
-                )
-            return
-        missed = (errors > active.goal_limits).any(axis=0)
-        allowed = active.goal.goal_time_tolerance
-        if not missed.any():
+        late = now - active.spline.end
+        limits = active.path_limits if late < 0.0 else active.goal_limits
+        violated: NDArray[np.bool_] = np.logical_or.reduce(errors > limits, axis=0)
+        if late < 0.0 and violated.any():
+            code = ErrorCode.PATH_TOLERANCE_VIOLATED
+            message = "Aborted due to path tolerance violation"
+        elif late >= 0.0 and not violated.any():
             self._halt(now, *self._desired[:2])
             self._finish(Status.SUCCEEDED, ErrorCode.SUCCESSFUL, "Goal successfully reached!")
-        elif 0 < allowed < now - end:
-            self._abort(
-                ErrorCode.GOAL_TOLERANCE_VIOLATED,
-                f"Aborted due to goal_time_tolerance exceeding by {now - end - allowed:.3f} seconds",
-                missed,
-                errors,
-                now,
-                positions,
-                velocities,
-            )
-
-    def _abort(
-        self,
-        code: ErrorCode,
-        message: str,
-        violated: NDArray[np.bool_],
-        errors: Array,
-        now: float,
-        positions: Array,
-        velocities: Array,
-    ) -> None:
-        """Joints that violate stay where they are, the others come to rest."""
-        detail = ", ".join(
-            f"{self.joints[index]} is off by {errors[0, index]:.4f} rad, {errors[1, index]:.4f} rad/s"
-            for index in np.flatnonzero(violated)
-        )
+            return
+        elif 0.0 < active.goal.goal_time_tolerance < late:
+            code = ErrorCode.GOAL_TOLERANCE_VIOLATED
+            excess = late - active.goal.goal_time_tolerance
+            message = f"Aborted due to goal_time_tolerance exceeding by {excess:.3f} seconds"
+        else:
+            return
+        # Joints that violate stay where they are, the others come to rest.
         self._halt(
             now,
             np.where(violated, positions, self._desired[0]),
             np.where(violated, velocities, self._desired[1]),
         )
-        self._finish(Status.ABORTED, code, f"{message}: {detail}")
+        details = [
+            f"{joint} is off by {position:.4f} rad, {velocity:.4f} rad/s"
+            for joint, position, velocity, bad in zip(self.joints, *errors, violated, strict=True)
+            if bad
+        ]
+        self._finish(Status.ABORTED, code, f"{message}: {', '.join(details)}")
 
     def _halt(self, now: float, positions: Array, velocities: Array) -> None:
         duration = float(np.abs(velocities).max()) / self.deceleration

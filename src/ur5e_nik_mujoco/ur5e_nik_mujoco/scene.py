@@ -33,6 +33,8 @@ class SceneError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
+    """A table top; `top` is its height in base_link, `height` that above the floor."""
+
     center: Vector2
     size: Vector2 = dataclasses.field(metadata=_POSITIVE)
     top: float
@@ -54,6 +56,8 @@ class Tray:
 
 @dataclass(frozen=True)
 class Trays:
+    """Where the cubes come from and where they go."""
+
     pick: Tray
     place: Tray
 
@@ -69,6 +73,8 @@ class Places:
 
 @dataclass(frozen=True)
 class Cubes:
+    """All cubes alike but for the colour; `color` is the one where none is named."""
+
     edge: float = dataclasses.field(metadata=_POSITIVE)
     mass: float = dataclasses.field(metadata=_POSITIVE)
     friction: float = dataclasses.field(metadata=_POSITIVE)
@@ -79,6 +85,8 @@ class Cubes:
 
 @dataclass(frozen=True)
 class RandomCubes:
+    """Rules of the random poses: uniform over the pick tray, any yaw."""
+
     edge_margin: float = dataclasses.field(metadata=_NOT_NEGATIVE)
     min_distance: float = dataclasses.field(metadata=_POSITIVE)
 
@@ -106,6 +114,8 @@ class OverviewCamera:
 
 @dataclass(frozen=True)
 class Mast:
+    """What holds the overhead camera."""
+
     position: Vector2
     width: float = dataclasses.field(metadata=_POSITIVE)
     color: Vector3 = dataclasses.field(metadata=_COLOR)
@@ -130,6 +140,8 @@ class CalibrationBoard:
 
 @dataclass(frozen=True)
 class Arm:
+    """Postures [deg] in the order of the DH, and the deceleration of a stop [deg/s^2]."""
+
     start_posture: Vector6 = dataclasses.field(metadata={"minimum": -360.0, "maximum": 360.0})
     rest_posture: Vector6 = dataclasses.field(metadata={"minimum": -360.0, "maximum": 360.0})
     max_stop_deceleration: float = dataclasses.field(metadata=_POSITIVE)
@@ -137,6 +149,8 @@ class Arm:
 
 @dataclass(frozen=True)
 class Gripper:
+    """TCP beyond tool0 [m], the closed angle of its joint [rad], the pads' opening [m]."""
+
     tcp_offset: float = dataclasses.field(metadata=_POSITIVE)
     closed: float = dataclasses.field(metadata=_POSITIVE)
     stroke: float = dataclasses.field(metadata=_POSITIVE)
@@ -144,6 +158,8 @@ class Gripper:
 
 @dataclass(frozen=True)
 class Scene:
+    """The whole cell."""
+
     table: Table
     trays: Trays
     places: Places

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 _WALL_FACTOR = 2.0
+_LONG_AGO = float("-inf")
 
 
 class Periodic:
-    """Something to do at a rate of simulated time, but never at twice the rate of wall time.
+    """Something to do at a rate of simulated time, but at most at twice the rate of wall time.
 
     The second keeps a simulation that runs many times faster than real time from flooding others.
     """
 
     def __init__(self) -> None:
-        self._next = 0.0
-        self._last_wall = float("-inf")
+        self._next = _LONG_AGO
+        self._next_wall = _LONG_AGO
 
     def is_due(self, rate: float, simulated: float, wall: float) -> bool:
         """Whether to do it now; if so, it counts as done."""
-        if simulated < self._next - 1e-9 or (wall - self._last_wall) * rate * _WALL_FACTOR < 1.0:
+        if simulated < self._next or wall < self._next_wall:
             return False
-        self._last_wall = wall
-        # On the grid of the rate, but without a burst for what a slow moment left out.
-        self._next = max(self._next + 1.0 / rate, simulated + 0.5 / rate)
+        self._next = _after(self._next, simulated, 1.0 / rate)
+        self._next_wall = _after(self._next_wall, wall, 1.0 / (_WALL_FACTOR * rate))
         return True
+
+
+def _after(due: float, now: float, period: float) -> float:
+    """The time after `due` on its grid, but without a burst for what a slow moment left out."""
+    return max(due, now - period / 2) + period - 1e-9
 
 
 class Budget:
     """Keeps something costly to a share of wall time."""
 
     def __init__(self) -> None:
-        self._free_at = float("-inf")
+        self._free_at = _LONG_AGO
 
     def is_open(self, wall: float) -> bool:
         """Whether the next one may begin."""

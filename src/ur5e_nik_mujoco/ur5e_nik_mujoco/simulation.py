@@ -93,6 +93,7 @@ class Simulation:
 
     @property
     def timestep(self) -> float:
+        """Of the physics [s]."""
         return float(self.model.opt.timestep)
 
     @property
@@ -110,6 +111,7 @@ class Simulation:
         self.data.ctrl[:] = (positions + self._damping_time * velocities) * self._control_scale
 
     def step(self, count: int = 1) -> None:
+        """Goes on by `count` time steps under the last command."""
         mujoco.mj_step(self.model, self.data, count)
 
     def tool0(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -120,6 +122,7 @@ class Simulation:
         return site.xpos.copy(), quaternion[[1, 2, 3, 0]]
 
     def cubes(self) -> list[CubeTruth]:
+        """True state of every cube, cube_0 first."""
         touching = self.contacts()
         assert self._colors is not None
         result = []
