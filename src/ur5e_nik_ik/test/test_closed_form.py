@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from ur5e_nik_ik.closed_form import branch_of, closed_form, wrap
 from ur5e_nik_ik.dh import DH_SETS, UR5E
 from ur5e_nik_ik.kinematics import fk, pose_error
@@ -27,7 +26,8 @@ def test_every_branch_meets_the_pose_and_carries_its_own_code(dh):
     assert error[valid].max() < 1e-12
     assert (branch_of(joints, dh) == np.arange(8))[valid].all()
     assert valid.any(axis=0).all()
-    assert (joints > -np.pi).all() and (joints <= np.pi).all()
+    assert (joints > -np.pi).all()
+    assert (joints <= np.pi).all()
     assert (joints[~valid] == 0.0).all()
 
 

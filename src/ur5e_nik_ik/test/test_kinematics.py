@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from ur5e_nik_ik.closed_form import closed_form
 from ur5e_nik_ik.dh import UR5E, UR5E_WEBOTS
 from ur5e_nik_ik.joints import REST_POSTURE
@@ -38,7 +37,7 @@ REFERENCE = {
 }
 
 
-@pytest.mark.parametrize("q, position, quaternion, rows", REFERENCE.values(), ids=REFERENCE)
+@pytest.mark.parametrize(("q", "position", "quaternion", "rows"), REFERENCE.values(), ids=REFERENCE)
 def test_reference_rows(q, position, quaternion, rows):
     pose = fk(q, UR5E)
     assert pose[:3, 3] == pytest.approx(position, abs=6e-6)

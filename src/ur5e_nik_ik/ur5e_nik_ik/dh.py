@@ -42,8 +42,7 @@ class DhParameters:
             )
         if not (a[1] < 0.0 and a[2] < 0.0 and (d[[0, 3, 4, 5]] > 0.0).all()):
             raise ValueError(
-                f"DH set {self.name!r}: not a UR arm: a2 and a3 must be negative and "
-                "d1, d4, d5 and d6 positive"
+                f"DH set {self.name!r}: not a UR arm: a2 and a3 must be negative and d1, d4, d5 and d6 positive"
             )
 
 
@@ -76,8 +75,7 @@ def load_dh(name_or_path: str | Path) -> DhParameters:
     path = Path(name_or_path)
     if path.suffix not in (".yaml", ".yml"):
         raise ValueError(
-            f"no DH set named {str(name_or_path)!r}: use one of {', '.join(DH_SETS)} "
-            "or the path of a .yaml file"
+            f"no DH set named {str(name_or_path)!r}: use one of {', '.join(DH_SETS)} or the path of a .yaml file"
         )
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -85,9 +83,7 @@ def load_dh(name_or_path: str | Path) -> DhParameters:
         raise ValueError(f"cannot read the DH file {path}: {error}") from error
     if not isinstance(content, dict) or not {"d", "a"} <= content.keys():
         raise ValueError(f"the DH file {path} must hold d and a, six lengths each")
-    return DhParameters(
-        str(content.get("name", path.stem)), _six(content["d"], path), _six(content["a"], path)
-    )
+    return DhParameters(str(content.get("name", path.stem)), _six(content["d"], path), _six(content["a"], path))
 
 
 def _six(values: object, path: Path) -> tuple[float, ...]:

@@ -47,10 +47,14 @@ def rotation_vector(matrix: np.ndarray) -> np.ndarray:
     return vector * np.where(small, 2.0, angle / np.where(small, 1.0, sine))
 
 
-def is_rotation(matrix: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
-    """Tell which matrices (..., 3, 3) are rotations: finite, orthonormal, not reflected -> (...)."""
+def rotation_fault(matrix: np.ndarray, tolerance: float = 1e-6) -> str:
+    """Return what keeps a matrix (3, 3) from being a rotation, "" if it is one."""
     m = np.asarray(matrix, dtype=float)
-    finite = np.isfinite(m).all(axis=(-2, -1))
-    m = np.where(finite[..., None, None], m, 0.0)
-    deviation = np.abs(np.swapaxes(m, -2, -1) @ m - np.eye(3)).max(axis=(-2, -1))
-    return finite & (deviation <= tolerance) & (np.linalg.det(m) > 0.0)
+    if not np.isfinite(m).all():
+        return "holds NaN or Inf"
+    lengths = np.linalg.norm(m, axis=0)
+    if np.abs(m.T @ m - np.eye(3)).max() > tolerance:
+        if np.ptp(lengths) <= tolerance:
+            return f"is scaled by {lengths.mean():.6g}"
+        return "is not orthonormal"
+    return "" if np.linalg.det(m) > 0.0 else "is reflected"
