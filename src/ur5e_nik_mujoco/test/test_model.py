@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 import pytest
-from ur5e_nik_mujoco.cameras import Camera
+from ur5e_nik_mujoco.cameras import Cameras
 from ur5e_nik_mujoco.model import OVERHEAD, TOOL0
 from ur5e_nik_mujoco.simulation import ARM_JOINTS, JOINTS, Simulation
 
@@ -112,8 +112,8 @@ def hides(simulation, region):
 def test_camera_is_the_pinhole_within_a_tenth_of_a_pixel(scene):
     simulation = Simulation(scene, 0, 0)
     simulation.reset(0, 0, board=True)
-    with Camera(simulation, OVERHEAD) as camera:
-        gray = camera.render().astype(float).mean(axis=2)
+    with Cameras(simulation) as cameras:
+        gray = cameras.render(OVERHEAD).astype(float).mean(axis=2)
     expected = project(scene.overhead_camera, scene.calibration_board.corners())
     assert len(expected) == 16 * 9
     found = np.array([corner_near(gray, point + [1.3, -0.9]) for point in expected])
@@ -135,8 +135,8 @@ def corner_near(gray, point, reach=6):
 
 def test_cubes_are_drawn_where_they_are(scene):
     simulation = Simulation(scene, 3, 6)
-    with Camera(simulation, OVERHEAD) as camera:
-        rgb = camera.render().astype(int)
+    with Cameras(simulation) as cameras:
+        rgb = cameras.render(OVERHEAD).astype(int)
     top = (rgb[..., 0] > 190) & (rgb[..., 1] < 90)  # side faces are darker
     for cube in simulation.cubes():
         expected = project(scene.overhead_camera, np.add(cube.position, [0, 0, 0.0225]))
@@ -149,6 +149,6 @@ def test_cubes_are_drawn_where_they_are(scene):
 def test_only_cubes_are_red(scene):
     simulation = Simulation(scene, 3, 0)
     for name in (OVERHEAD, "overview_camera"):
-        with Camera(simulation, name) as camera:
-            red, green, blue = np.moveaxis(camera.render().astype(int), -1, 0)
+        with Cameras(simulation) as cameras:
+            red, green, blue = np.moveaxis(cameras.render(name).astype(int), -1, 0)
         assert not np.any(red > 1.3 * np.maximum(green, blue) + 20)

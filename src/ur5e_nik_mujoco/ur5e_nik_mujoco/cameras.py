@@ -11,35 +11,39 @@ from numpy.typing import NDArray
 from ur5e_nik_mujoco.simulation import Simulation
 
 
-class Camera:
-    """Renders one of the scene's cameras. Make it, use it and close it in one thread: OpenGL contexts belong to one."""
+class Cameras:
+    """Renders the scene's cameras, "overhead_camera" and "overview_camera".
 
-    def __init__(self, simulation: Simulation, name: str) -> None:
-        """`name` is "overhead_camera" or "overview_camera"."""
+    To be used and closed in one thread: an OpenGL context belongs to the thread that made it.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        self.name = name
-        description = getattr(simulation.scene, name)
-        self.width, self.height = description.width, description.height
         self._model: mujoco.MjModel | None = None
-        self._renderer: mujoco.Renderer | None = None
+        self._renderers: dict[tuple[int, int], mujoco.Renderer] = {}  # by height and width
 
-    def render(self) -> NDArray[np.uint8]:
-        """The picture now, (height, width, 3) RGB; overwritten by the next one."""
-        if self._renderer is None or self._model is not self._simulation.model:
+    def render(self, name: str) -> NDArray[np.uint8]:
+        """What a camera sees now, (height, width, 3) RGB; overwritten by the next picture."""
+        if self._model is not self._simulation.model:
             self.close()  # a reset with other cubes compiles another model
             self._model = self._simulation.model
-            self._renderer = mujoco.Renderer(self._model, self.height, self.width)
-        self._renderer.update_scene(self._simulation.data, self.name)
-        self._renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False  # three times the time without a GPU
-        return self._renderer.render()
+        camera = getattr(self._simulation.scene, name)
+        size = camera.height, camera.width
+        if size not in self._renderers:
+            self._renderers[size] = mujoco.Renderer(self._model, *size)
+        renderer = self._renderers[size]
+        renderer.update_scene(self._simulation.data, name)
+        # Shadows take three times as long without a GPU.
+        renderer.scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
+        return renderer.render()
 
     def close(self) -> None:
-        """Frees the OpenGL context; rendering again makes another."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
+        """Frees the OpenGL contexts; rendering again makes others."""
+        for renderer in self._renderers.values():
+            renderer.close()
+        self._renderers.clear()
 
-    def __enter__(self) -> Camera:
+    def __enter__(self) -> Cameras:
         return self
 
     def __exit__(

@@ -28,7 +28,7 @@ from sensor_msgs.msg import CameraInfo, Image, JointState
 
 from ur5e_nik_msgs.srv import GetGroundTruth, ResetScene
 from ur5e_nik_mujoco import messages
-from ur5e_nik_mujoco.cameras import Camera
+from ur5e_nik_mujoco.cameras import Cameras
 from ur5e_nik_mujoco.controller import (
     ErrorCode,
     GoalError,
@@ -68,12 +68,13 @@ class _Goal:
 class _Video:
     """A camera's topic."""
 
-    def __init__(self, node: Node, camera: Camera, topic: str, rate_parameter: str) -> None:
+    def __init__(self, node: Node, camera: str, size: tuple[int, int], topic: str) -> None:
         self.camera = camera
+        self.rate_parameter = f"{topic.split('/')[0]}_rate"
         self.publisher = node.create_publisher(Image, topic, _QUEUE_DEPTH)
-        self.writer = messages.ImageWriter(camera.width, camera.height, camera.name)
-        self.rate_parameter = rate_parameter
+        self.writer = messages.ImageWriter(*size, camera)
         self.periodic = Periodic()
+        self.last = 0.0  # wall time
 
 
 class CellNode(Node):
@@ -111,9 +112,13 @@ class CellNode(Node):
         self._states_publisher = self.create_publisher(JointState, "ur5e/joint_states", _QUEUE_DEPTH)
         self._info_publisher = self.create_publisher(CameraInfo, "camera/camera_info", _QUEUE_DEPTH)
         self._info = messages.camera_info(scene.overhead_camera, OVERHEAD)
+        self._cameras = Cameras(self._simulation)
         self._videos = [
-            _Video(self, Camera(self._simulation, OVERHEAD), "camera/image_color", "camera_rate"),
-            _Video(self, Camera(self._simulation, OVERVIEW), "overview/image_color", "overview_rate"),
+            _Video(self, name, (camera.width, camera.height), topic)
+            for name, camera, topic in (
+                (OVERHEAD, scene.overhead_camera, "camera/image_color"),
+                (OVERVIEW, scene.overview_camera, "overview/image_color"),
+            )
         ]
         group = ReentrantCallbackGroup()  # a goal waits for its end in a thread of its own
         self.create_service(ResetScene, "sim/reset", self._on_reset, callback_group=group)
@@ -177,7 +182,8 @@ class CellNode(Node):
             self._publish_joint_states()
         if self._controller.active and self._feedback_due.is_due(self.get_parameter("feedback_rate").value, now, wall):
             self._publish_feedback(self._goals[self._controller.active])
-        for video in self._videos:
+        # Who waited longest comes first, as one frame may use the budget up.
+        for video in sorted(self._videos, key=lambda video: video.last):
             self._publish_video(video)
 
     def _publish_clock(self) -> None:
@@ -200,11 +206,10 @@ class CellNode(Node):
         goal.handle.publish_feedback(feedback)
 
     def _publish_video(self, video: _Video) -> None:
-        wanted = video.publisher.get_subscription_count() > 0
-        if video.camera.name == OVERHEAD and self._info_publisher.get_subscription_count() > 0:
-            wanted = True
         begin = time.monotonic()
-        if not (wanted and self._budget.is_open(begin)):
+        seen = video.publisher.get_subscription_count() > 0
+        measured = video.camera == OVERHEAD and self._info_publisher.get_subscription_count() > 0
+        if not ((seen or measured) and self._budget.is_open(begin)):
             return
         rate = self.get_parameter(video.rate_parameter).value
         if not video.periodic.is_due(rate, self._simulation.time, begin):
@@ -212,12 +217,12 @@ class CellNode(Node):
         # Nobody shall see a picture of a time that the clock has not told yet.
         self._publish_clock()
         stamp = messages.time_message(self._simulation.time)
-        if video.publisher.get_subscription_count() > 0:
-            rgb = video.camera.render()
+        if seen:
+            rgb = self._cameras.render(video.camera)
             video.publisher.publish(video.writer.image(rgb, stamp))
-            share = self.get_parameter("render_share").value
-            self._budget.spend(begin, time.monotonic(), share)
-        if video.camera.name == OVERHEAD:
+            video.last = time.monotonic()
+            self._budget.spend(begin, video.last, self.get_parameter("render_share").value)
+        if measured:
             self._info.header.stamp = stamp
             self._info_publisher.publish(self._info)
 
@@ -247,8 +252,7 @@ class CellNode(Node):
         if self._goals or self._controller.outcomes:
             self._end_goals()
             time.sleep(0.1)  # the executor's time to send the results
-        for video in self._videos:
-            video.camera.close()
+        self._cameras.close()
         if self._viewer:
             self._viewer.close()
 
