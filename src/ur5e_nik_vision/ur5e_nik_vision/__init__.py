@@ -1,0 +1,1 @@
+"""Position and yaw of coloured cubes from one calibrated overhead camera."""

@@ -1,0 +1,266 @@
+"""From a picture to cubes: mask, silhouettes, footprints, and a reason for each refusal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from .calibration import Calibration
+from .colour import ColourRange
+from .errors import VisionError
+from .square_fit import Boxes, refine_boxes, rough_boxes
+
+Array = NDArray[np.float64]
+
+# Only so many of the largest objects are looked at, so that a noisy picture costs no time.
+MAX_OBJECTS = 24
+CONTOUR_POINTS = 96
+OPENING = np.ones((3, 3), np.uint8)
+# Sides of a cube's footprint may differ by this share before it counts as another thing.
+MAX_UNEQUAL = 0.12
+# A cube's border strays from the fitted silhouette by no more, relative to its edge and in pixels.
+MAX_STRAY = 0.06
+MAX_STRAY_PIXELS = 2.0
+# Share of samples along each side that must show a clear edge.
+MIN_SEEN = 0.4
+
+
+@dataclass(frozen=True)
+class DetectorSettings:
+    """What to look for and where; metres, in the calibration's frame.
+
+    cube_height: of the cubes' top faces above surface_z, the plane on which they stand.
+    cube_width: expected edge of their footprints; 0: as cube_height.
+    size_tolerance: how far a width may be from the expected one, as a share of it.
+    region: x_min, x_max, y_min, y_max; centres outside it are refused.
+    min_area: smallest silhouette looked at [pixels].
+    """
+
+    cube_height: float = 0.045
+    cube_width: float = 0.0
+    size_tolerance: float = 0.35
+    surface_z: float = 0.0
+    region: tuple[float, float, float, float] = (0.34, 0.66, -0.43, -0.03)
+    min_area: float = 200.0
+
+    def __post_init__(self) -> None:
+        x_min, x_max, y_min, y_max = self.region
+        if not (x_min < x_max and y_min < y_max):
+            raise VisionError(f"region {list(self.region)} is empty; it is x_min, x_max, y_min, y_max in metres")
+
+    @property
+    def expected_width(self) -> float:
+        """Edge of the footprint to expect [m]; 0: any."""
+        return self.cube_width or self.cube_height
+
+
+@dataclass(frozen=True)
+class Cube:
+    """One whole cube.
+
+    position: (3,) its centre [m]; yaw: of a side's normal, in (-pi/4, pi/4] [rad]; width: measured
+    edge of its footprint [m]; pixel: (2,) of its top face's centre; top, bottom: (4, 2) pixels of
+    the corners of its upper and lower face.
+    """
+
+    position: Array
+    yaw: float
+    width: float
+    pixel: Array
+    top: Array
+    bottom: Array
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Something of the right colour that is no whole cube in the region.
+
+    reason: one line; pixel: (2,) its centroid; border: (N, 2) pixels.
+    """
+
+    reason: str
+    pixel: Array
+    border: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class _Silhouette:
+    """A connected region of the mask: its border (N, 2) and centroid (2,) in pixels."""
+
+    border: NDArray[np.int32]
+    centroid: Array
+
+
+@dataclass(frozen=True)
+class Detection:
+    """What one picture shows: cubes, largest silhouette first, and what was refused."""
+
+    cubes: tuple[Cube, ...]
+    rejections: tuple[Rejection, ...]
+
+
+def find_cubes(
+    picture: NDArray[np.uint8],
+    calibration: Calibration,
+    colour: ColourRange,
+    settings: DetectorSettings,
+) -> Detection:
+    """All whole cubes of one colour in a (H, W, 3) BGR picture of the calibration's size."""
+    # Smoothed only for the mask: sensor noise frays its border; the fit reads the picture itself.
+    smooth = np.asarray(cv2.blur(picture, (3, 3)), dtype=np.uint8)
+    mask = cv2.morphologyEx(colour.mask(smooth), cv2.MORPH_OPEN, OPENING)
+    found, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    borders = [np.asarray(border[:, 0], dtype=np.int32) for border in sorted(found, key=len)[-MAX_OBJECTS:]]
+    rejections: list[Rejection] = []
+    silhouettes: list[_Silhouette] = []
+    for border in reversed(borders):
+        silhouette, reason = _screen(border, picture.shape, calibration, settings)
+        if reason:
+            rejections.append(Rejection(reason, silhouette.centroid, border))
+        else:
+            silhouettes.append(silhouette)
+    cubes: list[Cube] = []
+    results = _fit(silhouettes, picture, calibration, settings)
+    for silhouette, result in zip(silhouettes, results, strict=True):
+        if isinstance(result, Cube):
+            cubes.append(result)
+        else:
+            rejections.append(Rejection(result, silhouette.centroid, silhouette.border))
+    return Detection(tuple(cubes), tuple(rejections))
+
+
+def fold_yaw(yaw: float) -> float:
+    """The same square's yaw in (-pi/4, pi/4] [rad]."""
+    return yaw - math.pi / 2 * math.ceil(yaw / (math.pi / 2) - 0.5)
+
+
+def _screen(
+    border: NDArray[np.int32],
+    shape: tuple[int, ...],
+    calibration: Calibration,
+    settings: DetectorSettings,
+) -> tuple[_Silhouette, str]:
+    """The silhouette with a border, and why it is not worth a fit, or ""."""
+    moments = cv2.moments(border)
+    if moments["m00"] > 0:
+        centroid = np.array([moments["m10"], moments["m01"]]) / moments["m00"]
+    else:
+        centroid = border.mean(axis=0)
+    silhouette = _Silhouette(border, centroid)
+    # moments takes the border pixels' centres for corners; Pick's theorem adds what that leaves out.
+    area = moments["m00"] + len(border) / 2 + 1
+    if area < settings.min_area:
+        return silhouette, f"too small: {area:.0f} of {settings.min_area:.0f} pixels"
+    low, high = border.min(axis=0), border.max(axis=0)
+    if low.min() <= 0 or high[0] >= shape[1] - 1 or high[1] >= shape[0] - 1:
+        return silhouette, "cut by the picture's edge"
+    middle = settings.surface_z + settings.cube_height / 2
+    x, y = calibration.to_plane(centroid, middle)
+    if not _inside(x, y, settings.region, settings.expected_width / 2):
+        return silhouette, f"outside the region, at x {x:.2f}, y {y:.2f}"
+    return silhouette, ""
+
+
+def _fit(
+    silhouettes: list[_Silhouette],
+    picture: NDArray[np.uint8],
+    calibration: Calibration,
+    settings: DetectorSettings,
+) -> list[Cube | str]:
+    """The cube that each silhouette shows, or why it shows none."""
+    top = settings.surface_z + settings.cube_height
+    results = _fit_boxes(silhouettes, picture, calibration, settings, settings.surface_z, top)
+    failed = [i for i, result in enumerate(results) if not isinstance(result, Cube)]
+    # In bad light side faces may be too dark for the mask: then the top face is all there is.
+    flat = [silhouettes[i] for i in failed]
+    for i, result in zip(failed, _fit_boxes(flat, picture, calibration, settings, top, top), strict=True):
+        if isinstance(result, Cube):
+            results[i] = result
+    return results
+
+
+def _fit_boxes(
+    silhouettes: list[_Silhouette],
+    picture: NDArray[np.uint8],
+    calibration: Calibration,
+    settings: DetectorSettings,
+    bottom: float,
+    top: float,
+) -> list[Cube | str]:
+    if not silhouettes:
+        return []
+    contours = np.stack([_resample(silhouette.border) for silhouette in silhouettes])
+    centroids = np.stack([silhouette.centroid for silhouette in silhouettes])
+    boxes = rough_boxes(contours, centroids, calibration, bottom, top)
+    boxes = refine_boxes(boxes, picture, calibration, bottom, top)
+    upper, lower = (_corner_pixels(boxes, z, calibration) for z in (top, bottom))
+    results: list[Cube | str] = []
+    for i, contour in enumerate(contours):
+        edge = float(np.linalg.norm(upper[i] - np.roll(upper[i], 1, axis=0), axis=1).mean())
+        stray = _stray(contour, np.vstack([upper[i], lower[i]]))
+        results.append(
+            _judge(boxes, i, stray, edge, settings)
+            or Cube(
+                position=np.array([*boxes.centre[i], settings.surface_z + settings.cube_height / 2]),
+                yaw=fold_yaw(float(boxes.yaw[i])),
+                width=float(boxes.half[i].sum()),
+                pixel=upper[i].mean(axis=0),
+                top=upper[i],
+                bottom=lower[i],
+            )
+        )
+    return results
+
+
+def _judge(boxes: Boxes, i: int, stray: float, edge: float, settings: DetectorSettings) -> str:
+    """Why a fitted box is no whole cube in the region, or ""."""
+    (x, y), half, seen = boxes.centre[i], boxes.half[i], boxes.seen[i]
+    if not np.all(np.isfinite([x, y, *half])) or half.min() <= 0:
+        return "not a cube: no footprint fits"
+    size = f"{2e3 * half[0]:.0f} x {2e3 * half[1]:.0f} mm"
+    expected, width = settings.expected_width, half.sum()
+    if expected and width > (1 + settings.size_tolerance) * expected:
+        return f"too large: {size}; cubes that touch?"
+    if np.ptp(half) > MAX_UNEQUAL * half.max():
+        return f"not square: {size}; partly hidden, or cubes that touch?"
+    if expected and width < (1 - settings.size_tolerance) * expected:
+        return f"too narrow: {size}; partly hidden?"
+    if stray > max(MAX_STRAY_PIXELS, MAX_STRAY * edge):
+        return f"not a cube: its border strays {stray:.1f} pixels from a cube's; partly hidden?"
+    if seen.min() < MIN_SEEN:
+        return "not a cube: a side has no clear edge"
+    if not _inside(x, y, settings.region, 0.0):
+        return f"outside the region, at x {x:.3f}, y {y:.3f}"
+    return ""
+
+
+def _inside(x: float, y: float, region: tuple[float, float, float, float], margin: float) -> bool:
+    x_min, x_max, y_min, y_max = region
+    return x_min - margin <= x <= x_max + margin and y_min - margin <= y <= y_max + margin
+
+
+def _resample(border: NDArray[np.int32]) -> Array:
+    index = np.linspace(0, len(border), CONTOUR_POINTS, endpoint=False).astype(int)
+    return border[index].astype(np.float64)
+
+
+def _corner_pixels(boxes: Boxes, z: float, calibration: Calibration) -> Array:
+    corners = boxes.corners()
+    return calibration.to_image(np.concatenate([corners, np.full((*corners.shape[:2], 1), z)], -1))
+
+
+def _stray(contour: Array, corners: Array) -> float:
+    """How far a mask's border (M, 2) strays from the hull of projected corners (8, 2) [pixels]."""
+    hull = cv2.convexHull(corners.astype(np.float32))[:, 0].astype(np.float64)
+    side = np.roll(hull, -1, axis=0) - hull
+    normal = np.stack([side[:, 1], -side[:, 0]], axis=1)
+    normal /= np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-9)
+    if ((hull.mean(axis=0) - hull) * normal).sum() > 0:
+        normal = -normal
+    outside = ((contour[:, None] - hull) * normal).sum(axis=-1).max(axis=-1)
+    # The border's pixels lie half a pixel inside.
+    return float(np.quantile(np.abs(outside + 0.5), 0.95))
