@@ -1,3 +1,7 @@
+import ctypes
+import ctypes.util
+from pathlib import Path
+
 import pytest
 
 from ur5e_nik_mujoco import gl
@@ -47,3 +51,13 @@ def test_one_line_says_what_to_install(monkeypatch, no_choice):
     assert "\n" not in message
     for package in ("libegl1", "libgl1-mesa-dri", "libopengl0", "libosmesa6"):
         assert package in message
+
+
+def test_library_of_the_wheel_is_found_by_its_usual_name(monkeypatch, tmp_path):
+    monkeypatch.setattr(ctypes, "cdll", ctypes.cdll)  # put back afterwards
+    some = next(Path("/").glob(f"*/*/{ctypes.util.find_library('m')}"))
+    library = tmp_path / "libOSMesa-f6a8f160.so.8.0.0"
+    library.write_bytes(some.read_bytes())
+    gl._offer_library(library)
+    assert ctypes.cdll.LoadLibrary("libOSMesa.so")._name == str(library)
+    assert ctypes.cdll.LoadLibrary(some.name)._name == some.name

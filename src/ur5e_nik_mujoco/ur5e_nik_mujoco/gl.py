@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 _PROBE = "import mujoco; mujoco.GLContext(16, 16).make_current()"
 
@@ -61,10 +62,22 @@ def _wheel_library() -> Path | None:
 
 def _offer_library(library: Path) -> None:
     """Makes PyOpenGL, which asks for libOSMesa.so by name, find one outside the search path."""
+    # What it needs lies beside it but is not looked for there; the order of loading is not known.
+    waiting = sorted(library.parent.glob("*.so*"))
+    for _ in range(len(waiting)):
+        waiting = [path for path in waiting if not _loads(path)]
 
     class Loader(ctypes.CDLL):
-        def __init__(self, name: str | None, *arguments: object, **options: object) -> None:
+        def __init__(self, name: str | None, *arguments: Any, **options: Any) -> None:
             asked = name is not None and name.startswith("libOSMesa.so")
-            super().__init__(str(library) if asked else name, *arguments, **options)  # type: ignore[arg-type]
+            super().__init__(str(library) if asked else name, *arguments, **options)
 
     ctypes.cdll = ctypes.LibraryLoader(Loader)
+
+
+def _loads(path: Path) -> bool:
+    try:
+        ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
+    except OSError:
+        return False
+    return True
