@@ -216,6 +216,13 @@ class Solver:
             (self, target, seed),
         )
 
+    def warm_up(self) -> None:
+        """Compile every kernel of solve and its alternatives, or load them from the cache."""
+        target, seed, joints = np.eye(4), np.zeros(6), np.zeros((8, 6))
+        arrays = (self._settings, self._index, self._scratch, self._work)
+        core.search(target, seed, core.AUTO, *arrays, joints[0])
+        core.search_others(target, seed, seed, 0, self._settings, self._scratch, joints, np.zeros(8))
+
     def solve_batch(self, targets: np.ndarray, seeds: np.ndarray = REST_POSTURE, solver: str = "auto") -> BatchSolution:
         """Solve poses (N, 4, 4), each as `solve` does, with one seed (6,) or one each (N, 6).
 
