@@ -1,15 +1,19 @@
 """The whole system in simulation: ros2 launch ur5e_nik_bringup sim.launch.py."""
 
+from pathlib import Path
+
 from launch import LaunchContext, LaunchDescription
 from launch.actions import (
     DeclareLaunchArgument,
     EmitEvent,
+    IncludeLaunchDescription,
     LogInfo,
     OpaqueFunction,
     RegisterEventHandler,
 )
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from ur5e_nik_bringup.system import ARGUMENTS, choose_simulator, describe, parse_arguments
@@ -35,8 +39,11 @@ def generate_launch_description() -> LaunchDescription:
 def start(context: LaunchContext) -> list:
     texts = {a.name: LaunchConfiguration(a.name).perform(context) for a in ARGUMENTS}
     arguments = parse_arguments(texts)
-    arguments["simulator"], why = choose_simulator(arguments["simulator"])
+    arguments["simulator"], why = choose_simulator(arguments["simulator"], launched=True)
     actions = [LogInfo(msg=why)]
+    if arguments["simulator"] == "webots":
+        webots = str(Path(__file__).with_name("webots.launch.py"))
+        actions.append(IncludeLaunchDescription(PythonLaunchDescriptionSource(webots)))
     for spec in describe(arguments):
         node = Node(
             package=spec.package,

@@ -6,11 +6,15 @@ cannot drift apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+
+from ur5e_nik_bringup.webots_system import ROS_PACKAGES, find_webots
 
 
 class SystemArgumentError(ValueError):
@@ -30,9 +34,7 @@ class Argument:
     def value(self, text: str) -> Any:
         """Return the checked value of a text, or raise SystemArgumentError."""
         if self.choices and text not in self.choices:
-            raise SystemArgumentError(
-                f"{self.name} is '{text}', but must be one of {', '.join(self.choices)}"
-            )
+            raise SystemArgumentError(f"{self.name} is '{text}', but must be one of {', '.join(self.choices)}")
         try:
             return self.parse(text)
         except ValueError as error:
@@ -62,6 +64,12 @@ def _truth(text: str) -> bool:
     return text.lower() == "true"
 
 
+def _file_or_nothing(text: str) -> str:
+    if text and not Path(text).is_file():
+        raise ValueError("the path of a file, or empty")
+    return text
+
+
 ARGUMENTS = (
     Argument(
         "simulator",
@@ -70,9 +78,7 @@ ARGUMENTS = (
         str,
         ("auto", "webots", "mujoco"),
     ),
-    Argument(
-        "seed", "0", "seed of the cubes' random poses, 0 to 4294967295", _number(int, 0, 2**32 - 1)
-    ),
+    Argument("seed", "0", "seed of the cubes' random poses, 0 to 4294967295", _number(int, 0, 2**32 - 1)),
     Argument("cubes", "3", "number of cubes on the pick tray, 1 to 8", _number(int, 1, 8)),
     Argument("gui", "false", "open the simulator's window", _truth, ("true", "false")),
     Argument(
@@ -88,6 +94,15 @@ ARGUMENTS = (
         str,
         ("auto", "network", "closed_form"),
     ),
+    Argument(
+        "mode",
+        "auto",
+        "how fast Webots runs; auto: realtime, or fast for speed 0, as Webots knows no other factors",
+        str,
+        ("auto", "realtime", "fast", "pause"),
+    ),
+    Argument("port", "1234", "TCP port of Webots, 1024 to 65535", _number(int, 1024, 65535)),
+    Argument("world", "", "a .wbt file for Webots; empty: the one made for seed and cubes", _file_or_nothing),
 )
 
 
@@ -110,52 +125,71 @@ def parse_arguments(texts: dict[str, str]) -> dict[str, Any]:
     known = {argument.name: argument for argument in ARGUMENTS}
     for name in texts:
         if name not in known:
-            raise SystemArgumentError(
-                f"there is no argument '{name}'; the arguments are {', '.join(known)}"
-            )
+            raise SystemArgumentError(f"there is no argument '{name}'; the arguments are {', '.join(known)}")
     return {name: arg.value(texts.get(name, arg.default)) for name, arg in known.items()}
 
 
-def choose_simulator(wanted: str) -> tuple[str, str]:
+def choose_simulator(
+    wanted: str, launched: bool = False, environment: Mapping[str, str] = os.environ
+) -> tuple[str, str]:
     """Return the simulator to use and why, in one line.
 
+    launched: whether by `ros2 launch`, which Webots needs.
     Raises SystemArgumentError when the one that was asked for cannot be had.
     """
-    if wanted == "webots":
-        raise SystemArgumentError(
-            "simulator webots is not supported yet; use mujoco, which needs nothing else"
-        )
     if wanted == "mujoco":
         return "mujoco", "simulator: MuJoCo, as asked"
-    return "mujoco", "simulator: MuJoCo, the one that comes with the suite"
+    try:
+        found = _webots(launched, environment)
+    except LookupError as missing:
+        if wanted == "webots":
+            raise SystemArgumentError(f"simulator webots cannot be had: {missing}") from None
+        return "mujoco", f"simulator: MuJoCo, the one that comes with the suite ({missing})"
+    return "webots", f"simulator: Webots, {found}{', as asked' if wanted == 'webots' else ''}"
+
+
+def _webots(launched: bool, environment: Mapping[str, str]) -> str:
+    """Say which Webots there is. Raises LookupError with one line when it cannot be run."""
+    if not launched:
+        raise LookupError("Webots needs ros2 launch: ros2 launch ur5e_nik_bringup sim.launch.py simulator:=webots")
+    for package in ROS_PACKAGES:
+        try:
+            get_package_share_directory(package)
+        except PackageNotFoundError:
+            raise LookupError(f"the ROS package {package} is not installed") from None
+    found = find_webots(environment)
+    return f"{found.release} in {found.folder}" if found.folder else "on the host of this container"
 
 
 def describe(arguments: dict[str, Any]) -> list[NodeSpec]:
-    """The nodes of the system for checked arguments, in the order they start."""
+    """The nodes of the system for checked arguments, in the order they start.
+
+    With Webots the simulator is no node: launch/webots.launch.py starts it and its driver.
+    """
     simulated = {"use_sim_time": True}
+    webots = arguments["simulator"] == "webots"
+    simulation = NodeSpec(
+        "ur5e_nik_mujoco",
+        "sim_node",
+        "sim",
+        {name: arguments[name] for name in ("seed", "cubes", "gui", "speed")},
+    )
+    calibration = (
+        _share("ur5e_nik_bringup", "config/webots_camera.yaml")
+        if webots
+        else _share("ur5e_nik_vision", "config/overhead_camera.yaml")
+    )
+    task_files = ("config/task.yaml", "config/webots_task.yaml") if webots else ("config/task.yaml",)
     return [
-        NodeSpec(
-            "ur5e_nik_mujoco",
-            "sim_node",
-            "sim",
-            {name: arguments[name] for name in ("seed", "cubes", "gui", "speed")},
-        ),
-        NodeSpec("ur5e_nik_ik", "ik_node", "ik", simulated),
-        NodeSpec(
-            "ur5e_nik_vision",
-            "vision_node",
-            "vision",
-            {
-                **simulated,
-                "calibration_file": _share("ur5e_nik_vision", "config/overhead_camera.yaml"),
-            },
-        ),
+        *([] if webots else [simulation]),
+        NodeSpec("ur5e_nik_ik", "ik_node", "ik", {**simulated, "dh": "ur5e_webots" if webots else "ur5e"}),
+        NodeSpec("ur5e_nik_vision", "vision_node", "vision", {**simulated, "calibration_file": calibration}),
         NodeSpec(
             "ur5e_nik_bringup",
             "task_node",
             "task",
             {**simulated, "solver": arguments["solver"]},
-            (_share("ur5e_nik_bringup", "config/task.yaml"),),
+            tuple(_share("ur5e_nik_bringup", file) for file in task_files),
         ),
     ]
 
@@ -165,6 +199,5 @@ def _share(package: str, path: str) -> str:
         return f"{get_package_share_directory(package)}/{path}"
     except PackageNotFoundError:
         raise SystemArgumentError(
-            f"package {package} is not built or not sourced; build the workspace and source "
-            "install/setup.bash"
+            f"package {package} is not built or not sourced; build the workspace and source install/setup.bash"
         ) from None
