@@ -144,7 +144,9 @@ class CellNode(Node):
                 self._advance(_CHUNK * min(speed, 1.0) if speed else _CHUNK)
                 self._end_goals()
                 self._publish()
-                time.sleep(self._pace.lead(speed, self._simulation.time, time.monotonic()))
+                lead = self._pace.lead(speed, self._simulation.time, time.monotonic())
+                if lead > 0.0:
+                    time.sleep(lead)
         finally:
             self._stop()
 

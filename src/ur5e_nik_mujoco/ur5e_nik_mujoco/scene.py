@@ -139,6 +139,24 @@ class CalibrationBoard:
 
 
 @dataclass(frozen=True)
+class Light:
+    """A light from far away, shining along `direction`."""
+
+    direction: Vector3
+    strength: float = dataclasses.field(metadata=_COLOR)
+
+
+@dataclass(frozen=True)
+class Lights:
+    """Strengths are shares of full white; `headlight` shines from the camera."""
+
+    ambient: float = dataclasses.field(metadata=_COLOR)
+    headlight: float = dataclasses.field(metadata=_COLOR)
+    key: Light
+    fill: Light
+
+
+@dataclass(frozen=True)
 class Arm:
     """Postures [deg] in the order of the DH, and the deceleration of a stop [deg/s^2]."""
 
@@ -169,6 +187,7 @@ class Scene:
     overview_camera: OverviewCamera
     mast: Mast
     calibration_board: CalibrationBoard
+    lights: Lights
     arm: Arm
     gripper: Gripper
 
