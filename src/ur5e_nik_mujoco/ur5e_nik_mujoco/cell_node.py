@@ -6,11 +6,12 @@ threads; what they want from the simulation they hand over and wait for.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
+from concurrent.futures import Future, TimeoutError
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -248,7 +249,6 @@ class CellNode(Node):
     def _stop(self) -> None:
         """Answers everybody who waits and lets go of the pictures."""
         self._stopped.set()
-        self._controller.reset(self._simulation.joint_states()[0])
         self._serve_wishes()
         self._controller.reset(self._simulation.joint_states()[0])
         if self._goals or self._controller.outcomes:
@@ -270,25 +270,29 @@ class CellNode(Node):
             except Exception as error:
                 answer.set_exception(error)
 
-        if self._stopped.is_set():
-            raise _Stopped
         self._wishes.put(wish)
-        return answer.result()
+        while True:
+            try:
+                return answer.result(timeout=0.2)
+            except TimeoutError:
+                if self._stopped.is_set() and not answer.done():
+                    raise _Stopped("the simulation ends") from None
 
     def _on_reset(self, request: ResetScene.Request, response: ResetScene.Response) -> ResetScene.Response:
         try:
             self._ask(lambda: self._reset(request))
             response.success = True
         except (SceneError, _Stopped) as error:
-            response.message = str(error) or "the simulation ends"
+            response.message = str(error)
         return response
 
     def _on_ground_truth(
         self, request: GetGroundTruth.Request, response: GetGroundTruth.Response
     ) -> GetGroundTruth.Response:
-        now, response.cubes, response.tool0 = self._ask(self._ground_truth)
-        response.header.stamp = messages.time_message(now)
-        response.header.frame_id = _FRAME
+        with contextlib.suppress(_Stopped):
+            now, response.cubes, response.tool0 = self._ask(self._ground_truth)
+            response.header.stamp = messages.time_message(now)
+            response.header.frame_id = _FRAME
         return response
 
     def _on_goal(self, handle: ServerGoalHandle) -> FollowJointTrajectory.Result:
@@ -296,8 +300,8 @@ class CellNode(Node):
         try:
             self._ask(lambda: self._start_goal(goal))
             outcome = goal.outcome.result()
-        except _Stopped:
-            outcome = Outcome(goal.key, Status.ABORTED, ErrorCode.INVALID_GOAL, "the simulation ends")
+        except _Stopped as error:
+            outcome = Outcome(goal.key, Status.ABORTED, ErrorCode.INVALID_GOAL, str(error))
         if outcome.status is Status.SUCCEEDED:
             handle.succeed()
         elif outcome.status is Status.CANCELED:
