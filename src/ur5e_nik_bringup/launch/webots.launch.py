@@ -121,7 +121,12 @@ def drive_arm(urdf: str, controllers: str, port: str) -> list:
         output="screen",
     )
 
-    def after(event: ProcessExited, context: LaunchContext) -> list:
+    def after_spawner(event: ProcessExited, context: LaunchContext) -> list:
+        if context.is_shutdown or event.returncode == 0:
+            return []
+        return [EmitEvent(event=Shutdown(reason=f"the controllers did not start within {SPAWNER_TIMEOUT} s"))]
+
+    def after_driver(event: ProcessExited, context: LaunchContext) -> list:
         if context.is_shutdown:
             return []
         if event.returncode == 0:  # Webots was reset, or is about to end
@@ -134,7 +139,8 @@ def drive_arm(urdf: str, controllers: str, port: str) -> list:
     return [
         driver,
         WaitForControllerConnection(target_driver=driver, nodes_to_start=[spawner]),
-        RegisterEventHandler(OnProcessExit(target_action=driver, on_exit=after)),
+        RegisterEventHandler(OnProcessExit(target_action=spawner, on_exit=after_spawner)),
+        RegisterEventHandler(OnProcessExit(target_action=driver, on_exit=after_driver)),
     ]
 
 

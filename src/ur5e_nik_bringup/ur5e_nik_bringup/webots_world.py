@@ -31,6 +31,7 @@ OVERHEAD_CAMERA = "overhead_camera"
 CAMERA_DEVICE = "camera"
 GRIPPER_MOUNT = 0.04  # from tool0 to the palm's frame, along the tool's axis
 LEG = 0.06  # of the table
+LIGHT = math.pi  # intensity of a light that makes a white surface that faces it white
 # Soft enough to be stable, hard enough that the fingers stop on a cube instead of sinking into it.
 CUBE_SOFT_CFM = 3e-5
 
@@ -51,7 +52,7 @@ def world(scene: Mapping[str, Any], seed: int, cubes: int) -> str:
         _viewpoint(scene["overview_camera"]),
         # Without a picture in the background its colour is the ambient light: white, so that red stays red.
         _node("Background", skyColor=[(0.75, 0.75, 0.75)]),
-        _node("DirectionalLight", direction=(0.2, 0.1, -1.0), intensity=1.5),
+        *(_light(scene["lights"][name]) for name in ("key", "fill")),
         _floor(floor),
         *_table(table, mast["color"], floor),
         *_mast(mast, camera, table["top"]),
@@ -123,6 +124,10 @@ def _viewpoint(view: Mapping[str, Any]) -> str:
         orientation=axis_angle(rotation),
         position=view["position"],
     )
+
+
+def _light(light: Mapping[str, Any]) -> str:
+    return _node("DirectionalLight", direction=light["direction"], intensity=LIGHT * light["strength"])
 
 
 def _floor(z: float) -> str:
