@@ -1,4 +1,4 @@
-"""Three accounts of one camera: the Webots world's, MuJoCo's and the homography's. Pixels from the first one's centre."""
+"""Three accounts of one camera: the Webots world's, MuJoCo's and the homography's; pixels from the first's centre."""
 
 from pathlib import Path
 

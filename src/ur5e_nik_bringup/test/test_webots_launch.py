@@ -1,4 +1,6 @@
-"""The launch description of Webots, built by the real launch and webots_ros2_driver on a Webots that is only a folder."""
+"""The launch description of Webots, built by the real launch and webots_ros2_driver on a Webots that is a folder."""
+
+# ruff: noqa: E402
 
 import importlib.util
 import runpy
@@ -8,7 +10,7 @@ import pytest
 import xacro  # noqa: F401  what the launch file expands the robot description with
 import yaml
 
-for module in ("launch", "launch_ros", "webots_ros2_driver"):
+for module in ("launch_ros", "webots_ros2_driver"):
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not installed: it comes with ROS 2 from apt, not from pip", allow_module_level=True)
 

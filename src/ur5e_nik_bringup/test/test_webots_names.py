@@ -9,10 +9,11 @@ import pytest
 import vrml
 import yaml
 from robot_description import FOLDER, expanded
-from ur5e_nik_bringup import webots_system as system
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.system import describe, parse_arguments
 from ur5e_nik_bringup.webots_world import ARM, CAMERA_DEVICE, OVERHEAD_CAMERA
+
+from ur5e_nik_bringup import webots_system as system
 
 SHARE = FOLDER.parent
 SOURCES = SHARE.parent
@@ -142,7 +143,7 @@ def test_the_driver_publishes_what_vision_reads(camera):
 
 def test_the_controller_serves_the_action_that_the_task_calls(settings, controllers):
     manager = controllers[f"{system.NAMESPACE}/controller_manager"]["ros__parameters"]
-    assert system.CONTROLLER_MANAGER == f"/{system.NAMESPACE}/controller_manager"
+    assert f"/{system.NAMESPACE}/controller_manager" == system.CONTROLLER_MANAGER
     assert set(system.CONTROLLERS) == set(manager) - {"update_rate"}
     namespace, controller, action = settings.trajectory_action.split("/")
     assert (namespace, action) == (system.NAMESPACE, "follow_joint_trajectory")

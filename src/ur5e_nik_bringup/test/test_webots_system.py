@@ -18,6 +18,7 @@ if not shutil.which("ros2"):
 
 import rclpy
 from rclpy.action import ActionClient
+
 from ur5e_nik_msgs.action import PickPlace
 
 FIRST_START = 900  # Webots loads its models from the network [s]
@@ -27,14 +28,14 @@ GOAL = 600
 @pytest.fixture
 def system(tmp_path, monkeypatch):
     monkeypatch.setenv("ROS_DOMAIN_ID", str(100 + os.getpid() % 100))
-    log = open(tmp_path / "launch.log", "w")
-    process = subprocess.Popen(
-        ["ros2", "launch", "ur5e_nik_bringup", "sim.launch.py", "simulator:=webots", "cubes:=1", "mode:=fast"],
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    with open(tmp_path / "launch.log", "w") as log:
+        process = subprocess.Popen(
+            ["ros2", "launch", "ur5e_nik_bringup", "sim.launch.py", "simulator:=webots", "cubes:=1", "mode:=fast"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     yield process, tmp_path / "launch.log"
     process.send_signal(signal.SIGINT)
     try:
@@ -42,7 +43,6 @@ def system(tmp_path, monkeypatch):
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-        log.close()
 
 
 def test_a_cube_is_picked_and_placed(system):

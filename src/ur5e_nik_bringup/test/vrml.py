@@ -15,7 +15,7 @@ class Node:
         return self.fields[name]
 
     def walk(self):
-        """This node and all nodes in it."""
+        """Yield the node and all nodes in it."""
         yield self
         for value in self.fields.values():
             for item in value if isinstance(value, list) else [value]:
