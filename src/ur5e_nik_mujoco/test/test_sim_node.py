@@ -12,6 +12,7 @@ import rclpy
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
+from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
@@ -85,6 +86,11 @@ class Client:
 
     def reset(self, **request):
         return self.call(ResetScene, "sim/reset", ResetScene.Request(**request))
+
+    def set_parameter(self, name, value):
+        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+        (answer,) = self.call(SetParameters, "sim/set_parameters", request).results
+        return answer
 
     def truth(self):
         return self.call(GetGroundTruth, "sim/ground_truth", GetGroundTruth.Request())
@@ -191,6 +197,31 @@ def test_overview_is_a_picture(client):
     pixels = np.frombuffer(image.data, np.uint8).reshape(image.height, image.width, 4)
     assert image.header.frame_id == "overview_camera"
     assert pixels[..., :3].std() > 10
+
+
+def test_frames_come_often_enough_however_fast_the_simulation_is(client):
+    client.set_parameter("speed", 0.0)
+    try:
+        images = client.collect(Image, "camera/image_color", 20)
+    finally:
+        client.set_parameter("speed", 2.0)
+    times = np.array([m.header.stamp.sec + m.header.stamp.nanosec * 1e-9 for m in images])
+    # One chunk of steps may pass before the simulation looks whether a frame is due.
+    assert np.diff(times)[1:].max() < 0.4 + 0.03
+
+
+def test_diagnostics_tell_the_cost_of_a_frame(client):
+    subscription = client.node.create_subscription(Image, "camera/image_color", lambda _: None, 10)
+    figures = {}
+    try:
+        while "render_overhead_camera_ms" not in figures:
+            (message,) = client.collect(DiagnosticArray, "diagnostics", 1)
+            figures = {pair.key: float(pair.value) for pair in message.status[0].values}
+    finally:
+        client.node.destroy_subscription(subscription)
+    assert message.status[0].name == f"{NAMESPACE}/sim"
+    assert 0.1 < figures["render_overhead_camera_ms"] < 5000
+    assert figures["real_time_factor"] > 0
 
 
 def test_arm_and_gripper_follow_a_trajectory(client):
@@ -330,8 +361,7 @@ def test_calibration_board_is_in_the_picture(client):
     ],
 )
 def test_parameters_are_checked_when_set(client, name, value, accepted):
-    request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
-    (answer,) = client.call(SetParameters, "sim/set_parameters", request).results
+    answer = client.set_parameter(name, value)
     assert answer.successful == accepted
     assert accepted or answer.reason
 

@@ -7,6 +7,7 @@ threads; what they want from the simulation they hand over and wait for.
 from __future__ import annotations
 
 import contextlib
+import math
 import queue
 import threading
 import time
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from ament_index_python.packages import get_package_share_directory
 from control_msgs.action import FollowJointTrajectory
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Pose
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
@@ -40,7 +42,7 @@ from ur5e_nik_mujoco.controller import (
 from ur5e_nik_mujoco.model import OVERHEAD, OVERVIEW
 from ur5e_nik_mujoco.parameters import declare_parameters
 from ur5e_nik_mujoco.scene import SceneError, load_scene
-from ur5e_nik_mujoco.schedule import Budget, Pace, Periodic
+from ur5e_nik_mujoco.schedule import Budget, Meter, Pace, Periodic
 from ur5e_nik_mujoco.simulation import JOINTS, Simulation
 from ur5e_nik_mujoco.viewer import Viewer
 
@@ -76,6 +78,8 @@ class _Video:
         self.writer = messages.ImageWriter(*size, camera)
         self.periodic = Periodic()
         self.last = 0.0  # wall time
+        self.last_stamp = -math.inf  # simulated time
+        self.cost = Meter()  # of a rendered frame [ms]
 
 
 class CellNode(Node):
@@ -108,9 +112,11 @@ class CellNode(Node):
         self._pace = Pace()
         self._budget = Budget()
         self._clock_due, self._states_due, self._feedback_due = Periodic(), Periodic(), Periodic()
+        self._told = (time.monotonic(), self._simulation.time)
 
         self._clock_publisher = self.create_publisher(Clock, "/clock", _QUEUE_DEPTH)
         self._states_publisher = self.create_publisher(JointState, "ur5e/joint_states", _QUEUE_DEPTH)
+        self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "diagnostics", _QUEUE_DEPTH)
         self._info_publisher = self.create_publisher(CameraInfo, "camera/camera_info", _QUEUE_DEPTH)
         self._info = messages.camera_info(scene.overhead_camera, OVERHEAD)
         self._cameras = Cameras(self._simulation)
@@ -185,6 +191,8 @@ class CellNode(Node):
             self._publish_joint_states()
         if self._controller.active and self._feedback_due.is_due(self.get_parameter("feedback_rate").value, now, wall):
             self._publish_feedback(self._goals[self._controller.active])
+        if wall - self._told[0] >= 1.0 / self.get_parameter("diagnostics_rate").value:
+            self._publish_diagnostics(wall)
         # Who waited longest comes first, as one frame may use the budget up.
         for video in sorted(self._videos, key=lambda video: video.last):
             self._publish_video(video)
@@ -208,22 +216,34 @@ class CellNode(Node):
         feedback.error = messages.trajectory_point(desired_positions - positions, desired_velocities - velocities)
         goal.handle.publish_feedback(feedback)
 
+    def _publish_diagnostics(self, wall: float) -> None:
+        told_wall, told = self._told
+        now = self._simulation.time
+        figures = {"real_time_factor": (now - told) / (wall - told_wall)}
+        figures |= {f"render_{video.camera}_ms": video.cost.take() for video in self._videos}
+        stamp = messages.time_message(now)
+        self._diagnostics_publisher.publish(messages.diagnostics(self.get_fully_qualified_name(), stamp, figures))
+        self._told = (wall, now)
+
     def _publish_video(self, video: _Video) -> None:
-        begin = time.monotonic()
+        begin, now = time.monotonic(), self._simulation.time
         seen = video.publisher.get_subscription_count() > 0
         measured = video.camera == OVERHEAD and self._info_publisher.get_subscription_count() > 0
-        if not ((seen or measured) and self._budget.is_open(begin)):
+        if not (seen or measured):
             return
-        rate = self.get_parameter(video.rate_parameter).value
-        if not video.periodic.is_due(rate, self._simulation.time, begin):
-            return
+        if now - video.last_stamp < self.get_parameter("largest_frame_gap").value:
+            rate = self.get_parameter(video.rate_parameter).value
+            if not (self._budget.is_open(begin) and video.periodic.is_due(rate, now, begin)):
+                return
         # Nobody shall see a picture of a time that the clock has not told yet.
         self._publish_clock()
-        stamp = messages.time_message(self._simulation.time)
+        stamp = messages.time_message(now)
+        video.last_stamp = now
         if seen:
             rgb = self._cameras.render(video.camera)
             video.publisher.publish(video.writer.image(rgb, stamp))
             video.last = time.monotonic()
+            video.cost.add(1000.0 * (video.last - begin))
             self._budget.spend(begin, video.last, self.get_parameter("render_share").value)
         if measured:
             self._info.header.stamp = stamp

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from control_msgs.action import FollowJointTrajectory
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Pose
 from numpy.typing import NDArray
 from sensor_msgs.msg import CameraInfo, Image
@@ -115,4 +116,12 @@ def camera_info(camera: OverheadCamera, frame: str) -> CameraInfo:
     message.k = [focal, 0.0, center_x, 0.0, focal, center_y, 0.0, 0.0, 1.0]
     message.r = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
     message.p = [focal, 0.0, center_x, 0.0, 0.0, focal, center_y, 0.0, 0.0, 0.0, 1.0, 0.0]
+    return message
+
+
+def diagnostics(name: str, stamp: Time, figures: dict[str, float | None]) -> DiagnosticArray:
+    """A node that is well, with its figures; those that are None are left out."""
+    values = [KeyValue(key=key, value=f"{value:.3f}") for key, value in figures.items() if value is not None]
+    message = DiagnosticArray(status=[DiagnosticStatus(level=DiagnosticStatus.OK, name=name, values=values)])
+    message.header.stamp = stamp
     return message

@@ -49,6 +49,14 @@ _ENTRIES = (
         0.05,
         1.0,
     ),
+    _Entry(
+        "largest_frame_gap",
+        0.4,
+        "Simulated seconds between two frames that are never exceeded: the simulation waits for the picture [s].",
+        0.02,
+        60.0,
+    ),
+    _Entry("diagnostics_rate", 1.0, "Of diagnostics [Hz, wall time].", 0.1, 10.0),
 )
 
 

@@ -45,6 +45,23 @@ class Budget:
         self._free_at = begin + (end - begin) / share
 
 
+class Meter:
+    """Mean of what was measured since it was last read."""
+
+    def __init__(self) -> None:
+        self._total, self._count = 0.0, 0
+
+    def add(self, value: float) -> None:
+        """Counts one value."""
+        self._total, self._count = self._total + value, self._count + 1
+
+    def take(self) -> float | None:
+        """The mean, and a new start; None when nothing was added."""
+        mean = self._total / self._count if self._count else None
+        self._total, self._count = 0.0, 0
+        return mean
+
+
 class Pace:
     """Keeps simulated time at a multiple of wall time."""
 
