@@ -4,7 +4,6 @@ settings (S,) float64: the arm (arm.pack), limits (12,), options (6,), then what
 index (n, ...) int64: a row for each network, with its columns here.
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from ur5e_nik_ik.compiled.arm import pack
 from ur5e_nik_ik.compiled.kernel import kernel
 from ur5e_nik_ik.dh import DhParameters
-from ur5e_nik_ik.network import TOOL_DOWN, Network, predict_pose
+from ur5e_nik_ik.network import Network, covers_pose, predict_pose
 
 # Where the parts of the settings start.
 LIMITS, OPTIONS, NETWORKS = 12, 24, 30
@@ -20,6 +19,10 @@ LIMITS, OPTIONS, NETWORKS = 12, 24, 30
 # Columns of the index: kind, number of sizes, where domain and weights start in the settings,
 # weights a branch, then eight slots and the sizes.
 KIND, LAYERS, DOMAIN, WEIGHTS, PARAMETERS, SLOTS, SIZES = 0, 1, 2, 3, 4, 5, 13
+
+
+# Networks of one solver at most: `assign` has four bits for each branch.
+MOST = 15
 
 
 def pack_solver(
@@ -31,15 +34,14 @@ def pack_solver(
         dh: the arm.
         limits: lowest and highest joints (2, 6) [rad].
         options: (6,), columns of choice.
-        networks: in the order in which they are asked; none at all is fine.
+        networks: in the order in which they are asked, MOST at most; none at all is fine.
     """
     layers = max((len(network.sizes) for network in networks), default=1)
     index = np.zeros((len(networks), SIZES + layers), dtype=np.int64)
     parts = [pack(dh), np.ravel(limits), options]
     start = NETWORKS
     for row, network in zip(index, networks, strict=True):
-        domain = network.card["domain"]
-        parts.append(np.array([*domain["radius"], *domain["height"], domain["tilt"]]))
+        parts.append(network.limits)
         parts.append(network.weights.ravel())
         row[:SLOTS] = (
             network.kind,
@@ -56,22 +58,18 @@ def pack_solver(
 
 
 @kernel
-def covering(settings: np.ndarray, index: np.ndarray, pose: np.ndarray) -> int:
-    """Return the first network whose domain holds the pose (4, 4), -1 if there is none."""
+def assign(settings: np.ndarray, index: np.ndarray, pose: np.ndarray) -> int:
+    """Return which network answers each branch of a pose (4, 4): the first that covers it and has it.
+
+    Four bits a branch, from branch 0 in the lowest: 1 + the network, or 0 where there is none.
+    """
+    assigned = 0
     for network in range(len(index)):
-        if index[network, KIND] != TOOL_DOWN:
-            return network
-        domain = settings[index[network, DOMAIN] :]
-        radius = math.sqrt(pose[0, 3] * pose[0, 3] + pose[1, 3] * pose[1, 3])
-        tilt = math.sqrt(pose[0, 2] * pose[0, 2] + pose[1, 2] * pose[1, 2])
-        if (
-            domain[0] <= radius <= domain[1]
-            and domain[2] <= pose[2, 3] <= domain[3]
-            and tilt <= domain[4]
-            and pose[2, 2] < 0.0
-        ):
-            return network
-    return -1
+        if covers_pose(index[network, KIND], settings[index[network, DOMAIN] :], pose):
+            for branch in range(8):
+                if index[network, SLOTS + branch] >= 0 and (assigned >> 4 * branch) & 15 == 0:
+                    assigned |= (network + 1) << 4 * branch
+    return assigned
 
 
 @kernel
@@ -88,4 +86,5 @@ def predict(
     row = index[network]
     start = row[WEIGHTS] + row[SLOTS + branch] * row[PARAMETERS]
     weights = settings[start : start + row[PARAMETERS]]
-    predict_pose(row[KIND], weights, row[SIZES : SIZES + row[LAYERS]], pose, work, joints)
+    sizes = row[SIZES : SIZES + row[LAYERS]]
+    predict_pose(row[KIND], branch, settings[:LIMITS], weights, sizes, pose, work, joints)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 import torch.distributed as dist
-from torch.func import jacrev, vmap
+from torch.func import jacfwd, vmap
 
 from ur5e_nik_ik.training.model import Perceptrons
 
@@ -27,7 +27,7 @@ class LevenbergMarquardt:
         self.model = model
         self.residuals = residuals
         self.damping = [1e-3] * len(model.weight[0])
-        self._by_output = vmap(jacrev(residuals))
+        self._by_output = vmap(jacfwd(residuals))
 
     @torch.no_grad()
     def step(self, features: torch.Tensor, target: torch.Tensor, label: torch.Tensor) -> float:
