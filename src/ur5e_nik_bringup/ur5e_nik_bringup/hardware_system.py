@@ -1,0 +1,53 @@
+"""The system on a real UR5e: its nodes, its limits and the names that ur_robot_driver gives things."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ament_index_python.packages import get_package_share_directory
+
+from ur5e_nik_bringup.settings import Settings
+from ur5e_nik_bringup.system import NodeSpec
+
+# Of ur_robot_driver. The scaled one follows the pendant's speed slider; both refuse goals until they are active.
+CONTROLLERS = ("scaled_joint_trajectory_controller", "joint_trajectory_controller")
+ACTION = "follow_joint_trajectory"
+FULL_SPEED = 3.14  # of the UR5e's joints [rad/s]
+
+
+def speed_limits(fraction: float) -> dict[str, float]:
+    """Motion parameters of the task at a fraction (0, 1] of what the arm can do."""
+    common = Settings()
+    return {
+        "joint_velocity": fraction * FULL_SPEED,
+        "joint_acceleration": fraction * common.joint_acceleration,
+        "joint_jerk": fraction * common.joint_jerk,
+        "line_velocity": fraction * common.line_velocity,
+    }
+
+
+def confirmation(controller: str) -> str:
+    """The command by which a person lets the arm move."""
+    return f"ros2 control switch_controllers --activate {controller}"
+
+
+def describe(controller: str, dh: str, speed: float, solver: str, calibration_file: str) -> list[NodeSpec]:
+    """The suite's nodes; vision only with a calibration file of the real camera."""
+    share = get_package_share_directory("ur5e_nik_bringup")
+    task: dict[str, Any] = {
+        "trajectory_action": f"{controller}/{ACTION}",
+        "solver": solver,
+        **speed_limits(speed),
+    }
+    vision = NodeSpec("ur5e_nik_vision", "vision_node", "vision", {"calibration_file": calibration_file})
+    return [
+        NodeSpec("ur5e_nik_ik", "ik_node", "ik", {"dh": dh}),
+        *([vision] if calibration_file else []),
+        NodeSpec(
+            "ur5e_nik_bringup",
+            "task_node",
+            "task",
+            task,
+            tuple(f"{share}/config/{name}" for name in ("task.yaml", "hardware_task.yaml")),
+        ),
+    ]
