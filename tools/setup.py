@@ -26,8 +26,7 @@ FROM_PIP = not ROS.is_dir()
 PYTHON = VENV / "bin" / "python"
 
 NO_NETWORK = re.compile(
-    "NewConnectionError|name resolution|ConnectTimeout|Network is unreachable|ReadTimeout"
-    "|ProxyError|Connection refused"
+    "NewConnectionError|name resolution|ConnectTimeout|Network is unreachable|ReadTimeout|ProxyError|Connection refused"
 )
 
 
@@ -75,19 +74,16 @@ def check_machine(free_gb: int) -> None:
         )
     if not Path(sysconfig.get_path("include"), "Python.h").is_file():
         raise SetupError(
-            f"the C headers of {sys.executable} are missing; "
-            "on Debian and Ubuntu: sudo apt install python3-dev"
+            f"the C headers of {sys.executable} are missing; on Debian and Ubuntu: sudo apt install python3-dev"
         )
     if not importlib.util.find_spec("ensurepip"):
         raise SetupError(
-            f"{sys.executable} cannot make environments; "
-            "on Debian and Ubuntu: sudo apt install python3-venv"
+            f"{sys.executable} cannot make environments; on Debian and Ubuntu: sudo apt install python3-venv"
         )
     free = shutil.disk_usage(ROOT).free / 2**30
     if free < free_gb:
         raise SetupError(
-            f"{free_gb} GB of free disk are needed in {ROOT}, and {free:.1f} GB are left; "
-            "make room and call again"
+            f"{free_gb} GB of free disk are needed in {ROOT}, and {free:.1f} GB are left; make room and call again"
         )
 
 
@@ -119,9 +115,7 @@ def run(what: str, command: list[str], log: Path, env: dict[str, str] | None = N
     if "No space left" in text:
         raise SetupError(f"the disk ran full while {what}; make room and call again")
     if NO_NETWORK.search(text):
-        raise SetupError(
-            f"the package index could not be reached while {what}; check the network and call again"
-        )
+        raise SetupError(f"the package index could not be reached while {what}; check the network and call again")
     errors = re.findall(r"^(?:.*\berror\b.*|ERROR.*)$", text, re.MULTILINE | re.IGNORECASE)
     last = errors[-1].strip() if errors else f"exit code {result.returncode}"
     raise SetupError(f"failed while {what}: {last} (all of it: {log})")
@@ -188,9 +182,7 @@ def make_environment(kind: str) -> None:
 
 def repair_wheels() -> None:
     """Point the wheels' CMake files, which name their builder's folders, at this environment."""
-    query = (
-        "import numpy, sysconfig; print(sysconfig.get_path('include')); print(numpy.get_include())"
-    )
+    query = "import numpy, sysconfig; print(sysconfig.get_path('include')); print(numpy.get_include())"
     here = subprocess.run([PYTHON, "-c", query], capture_output=True, text=True, check=True)
     include, numpy = here.stdout.split("\n")[:2]
     builder = re.compile(
@@ -207,12 +199,7 @@ def make_rendering_work(pip: list[str]) -> None:
     """Install the software renderer from pip where the machine offers neither EGL nor OSMesa."""
     probe = [str(PYTHON), "-c", "import mujoco; mujoco.GLContext(16, 16).make_current()"]
     for backend in ("egl", "osmesa"):
-        if (
-            subprocess.run(
-                probe, env={**os.environ, "MUJOCO_GL": backend}, capture_output=True
-            ).returncode
-            == 0
-        ):
+        if subprocess.run(probe, env={**os.environ, "MUJOCO_GL": backend}, capture_output=True).returncode == 0:
             return
     file = ROOT / "requirements" / "osmesa.txt"
     run(

@@ -17,6 +17,7 @@ from typing import Any
 from domain_coordinator import domain_id
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ur5e_nik_bringup.observer import Observer
 from ur5e_nik_bringup.report import build_report
@@ -67,9 +68,7 @@ def _parse_command_line() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./run demo", description=__doc__)
     for argument in ARGUMENTS:
         if argument.name in OFFERED:
-            parser.add_argument(
-                f"--{argument.name}", default=argument.default, help=argument.description
-            )
+            parser.add_argument(f"--{argument.name}", default=argument.default, help=argument.description)
     parser.add_argument("--out", default="out/demo", type=Path, help="folder of the report")
     return parser.parse_args()
 
@@ -78,13 +77,12 @@ def _writable(folder: Path) -> Path:
     """Make the output folder, empty of an earlier run's report."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "report.json").unlink(missing_ok=True)
+        for name in ("report.json", "camera.png", "demo.webp"):
+            (folder / name).unlink(missing_ok=True)
         (folder / ".writable").touch()
         (folder / ".writable").unlink()
     except OSError as error:
-        raise DemoError(
-            f"--out {folder} cannot be written ({error.strerror}); name a folder that can"
-        ) from None
+        raise DemoError(f"--out {folder} cannot be written ({error.strerror}); name a folder that can") from None
     return folder.resolve()
 
 
@@ -99,9 +97,7 @@ def _own_domain() -> Iterator[int]:
         domain = reserved.__enter__()
     except RuntimeError:
         which = f"ROS domain {text} is" if text else "all ROS domains from 1 to 100 are"
-        raise DemoError(
-            f"{which} in use by another run; end that one or unset ROS_DOMAIN_ID"
-        ) from None
+        raise DemoError(f"{which} in use by another run; end that one or unset ROS_DOMAIN_ID") from None
     os.environ["ROS_DOMAIN_ID"] = str(domain)
     try:
         yield domain
@@ -114,7 +110,9 @@ def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path) -> dict[str, 
     """Start the nodes, do the job and return the report, which is written too."""
 
     def log(name: str, line: str) -> None:
-        console.print(f"[dim]\\[{name}] {line.replace('[', chr(92) + '[')}[/dim]")
+        # What goes well is told by the progress lines; all of it stands in the node's log file.
+        if "[INFO]" not in line:
+            console.print(Text(f"[{name}] {line}", style="dim"), soft_wrap=True)
 
     begin = time.monotonic()
     with Starter(specs, out / "log", log) as starter, Observer(_alive(starter)) as observer:
@@ -132,9 +130,7 @@ def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path) -> dict[str, 
     report["wall_s"] = time.monotonic() - begin
     report["real_time_factor"] = outcome.real_time_factor
     report["timings_ms"] = {**timings, "solve_ik_round_trip": round_trip}
-    report["files"] = [
-        name for name, there in (("camera.png", picture), ("demo.webp", film)) if there
-    ]
+    report["files"] = [name for name, there in (("camera.png", picture), ("demo.webp", film)) if there]
     (out / "report.json").write_text(json.dumps(report, indent=2) + "\n")
     return report
 
@@ -150,7 +146,7 @@ def _alive(starter: Starter) -> Callable[[], None]:
 
 
 def _print_progress(seconds: float, cube: int, phase: str, message: str) -> None:
-    console.print(f"{seconds:7.2f} s  cube {cube + 1}  [bold]{phase:<9}[/bold] {message}")
+    console.print(f"{seconds:7.2f} s  cube {cube + 1}  [bold]{phase:<9}[/bold] {message}", soft_wrap=True)
 
 
 def _print_report(report: dict[str, Any], out: Path) -> None:
@@ -171,16 +167,11 @@ def _print_report(report: dict[str, Any], out: Path) -> None:
     console.print(f"IK answers: {solvers or 'none'}")
     console.print(
         f"{report['wall_s']:.1f} s in all, {report['real_time_factor']:.1f} x real time; "
-        + ", ".join(
-            f"{name.replace('_', ' ')} {_figure(value)} ms"
-            for name, value in report["timings_ms"].items()
-        )
+        + ", ".join(f"{name.replace('_', ' ')} {_figure(value)} ms" for name, value in report["timings_ms"].items())
     )
     if report["message"]:
         console.print(report["message"])
-    console.print(
-        "wrote " + ", ".join(str(out / name) for name in ["report.json", *report["files"]])
-    )
+    console.print("wrote " + ", ".join(str(out / name) for name in ["report.json", *report["files"]]))
 
 
 def _figure(value: float | None) -> str:

@@ -34,23 +34,19 @@ def command(spec: NodeSpec, parameter_folder: Path) -> list[str]:
     own = parameter_folder / f"{spec.name}.yaml"
     own.write_text(yaml.safe_dump({"/**": {"ros__parameters": spec.parameters}}))
     executable = Path(get_package_prefix(spec.package), "lib", spec.package, spec.executable)
-    files = [
-        argument
-        for path in (*spec.parameter_files, own)
-        for argument in ("--params-file", str(path))
-    ]
-    return [str(executable), "--ros-args", "-r", f"__node:={spec.name}", *files]
+    files = [argument for path in (*spec.parameter_files, own) for argument in ("--params-file", str(path))]
+    # The starter keeps what a node prints, so ROS need not keep it a second time.
+    return [str(executable), "--ros-args", "-r", f"__node:={spec.name}", "--disable-external-lib-logs", *files]
 
 
 class Starter:
     """The processes of a system, as a context: all of them end when it is left.
 
+    folder: holds each node's parameters and log.
     log: called with the node's name and a line for each line that a node prints.
     """
 
-    def __init__(
-        self, specs: Sequence[NodeSpec], folder: Path, log: Callable[[str, str], None]
-    ) -> None:
+    def __init__(self, specs: Sequence[NodeSpec], folder: Path, log: Callable[[str, str], None]) -> None:
         self._specs = specs
         self._folder = folder
         self._log = log
@@ -59,12 +55,10 @@ class Starter:
 
     def __enter__(self) -> Starter:
         self._folder.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "ROS_LOG_DIR": str(self._folder)}
         try:
             for spec in self._specs:
                 process = subprocess.Popen(
                     command(spec, self._folder),
-                    env=environment,
                     cwd=self._folder,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
@@ -96,9 +90,7 @@ class Starter:
         for name, process in self._processes.items():
             code = process.poll()
             if code is not None:
-                how = (
-                    f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-                )
+                how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
                 return f"node {name} {how}"
         return None
 
@@ -119,8 +111,11 @@ class Starter:
     def _forward(self, name: str) -> None:
         stream = self._processes[name].stdout
         assert stream is not None
-        for line in stream:
-            self._log(name, line.rstrip("\n"))
+        with open(self._folder / f"{name}.log", "w") as file:
+            for line in stream:
+                file.write(line)
+                file.flush()
+                self._log(name, line.rstrip("\n"))
 
 
 def _end_with_parent() -> None:

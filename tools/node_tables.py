@@ -1,0 +1,104 @@
+"""Write the README's tables of node parameters from what the running nodes declare.
+
+./run exec python tools/node_tables.py          rewrites README.md
+./run exec python tools/node_tables.py --check  exit code 1 if README.md is out of date
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import rclpy
+from domain_coordinator import domain_id
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
+from rclpy.parameter_client import AsyncParameterClient
+from ur5e_nik_bringup.starter import Starter
+from ur5e_nik_bringup.system import describe, parse_arguments
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+BEGIN, END = "<!-- parameters: tools/node_tables.py -->\n", "<!-- end of parameters -->\n"
+# What every rclpy node has, and what the launch file decides.
+COMMON = ("use_sim_time", "start_type_description_service", "qos_overrides.")
+
+
+def main() -> int:
+    """Rewrite or check the README."""
+    text = README.read_text()
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    wanted = f"{before}{BEGIN}{tables()}{END}{after}"
+    if "--check" not in sys.argv[1:]:
+        README.write_text(wanted)
+    elif wanted != text:
+        print("README.md is out of date: run ./run exec python tools/node_tables.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+def tables() -> str:
+    """Markdown tables of all parameters of all nodes."""
+    specs = describe(parse_arguments({}))
+    with domain_id() as domain, tempfile.TemporaryDirectory() as folder:
+        os.environ["ROS_DOMAIN_ID"] = str(domain)
+        with Starter(specs, Path(folder), lambda name, line: None):
+            rclpy.init()
+            node = Node("node_tables")
+            parts = [table(node, spec.name, spec.package, spec.executable) for spec in specs]
+            rclpy.shutdown()
+    return "\n".join(parts)
+
+
+def table(node: Node, name: str, package: str, executable: str) -> str:
+    """The table of one running node."""
+    client = AsyncParameterClient(node, name)
+    if not client.wait_for_services(60.0):
+        raise TimeoutError(f"node {name} did not come up")
+    names = sorted(n for n in ask(node, client.list_parameters()).result.names if not n.startswith(COMMON))
+    descriptors = ask(node, client.describe_parameters(names)).descriptors
+    values = ask(node, client.get_parameters(names)).values
+    lines = [
+        f"#### `{name}` ({package}, `{executable}`)\n",
+        "| parameter | default | range | what it is |",
+        "|---|---|---|---|",
+    ]
+    for descriptor, value in zip(descriptors, values, strict=True):
+        default = short(parameter_value_to_python(value))
+        lines.append(f"| `{descriptor.name}` | {default} | {bounds(descriptor)} | {descriptor.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def ask(node: Node, future: rclpy.Future):  # type: ignore[no-untyped-def]
+    """The answer of a future."""
+    deadline = time.monotonic() + 20.0
+    while not future.done():
+        rclpy.spin_once(node, timeout_sec=0.1)
+        if time.monotonic() > deadline:
+            raise TimeoutError("a parameter service did not answer")
+    return future.result()
+
+
+def short(value: object) -> str:
+    """A default as it fits a table: long lists cut, files without their folder."""
+    if isinstance(value, str):
+        return f"`{value.rsplit('/share/', 1)[-1]}`" if value else '`""`'
+    if hasattr(value, "__len__"):
+        numbers = [f"{entry:g}" if isinstance(entry, float) else str(entry) for entry in value]
+        return f"`[{', '.join(numbers[:7])}{', ...' if len(numbers) > 7 else ''}]`"
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+def bounds(descriptor: ParameterDescriptor) -> str:
+    """The range of a parameter in words, or its constraint."""
+    for found in (*descriptor.floating_point_range, *descriptor.integer_range):
+        return f"{found.from_value:g} to {found.to_value:g}"
+    return descriptor.additional_constraints
+
+
+if __name__ == "__main__":
+    sys.exit(main())
