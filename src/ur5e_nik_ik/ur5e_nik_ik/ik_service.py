@@ -42,10 +42,9 @@ class IkNode(Node):
         started = time.perf_counter()
         self._solver.warm_up()
         self.create_service(SolveIK, "solve_ik", self._solve_ik)
-        kinds = ", ".join(network.card["name"] for network in self._networks) or "none"
-        self.get_logger().info(
-            f"ready: arm {self._dh.name}, networks: {kinds}, warmed up in {time.perf_counter() - started:.1f} s"
-        )
+        names = ", ".join(network.card["name"] for network in self._networks) or "none"
+        seconds = time.perf_counter() - started
+        self.description = f"ready: arm {self._dh.name}, networks: {names}, warmed up in {seconds:.1f} s"
 
     def _load_networks(self, names: list[str], dh: DhParameters) -> list[Network]:
         networks = []

@@ -52,6 +52,8 @@ def rotation_fault(matrix: np.ndarray, tolerance: float = 1e-6) -> str:
     m = np.asarray(matrix, dtype=float)
     if not np.isfinite(m).all():
         return "holds NaN or Inf"
+    if np.abs(m).max() > 1e6:
+        return "has entries far above 1"
     lengths = np.linalg.norm(m, axis=0)
     if np.abs(m.T @ m - np.eye(3)).max() > tolerance:
         if np.ptp(lengths) <= tolerance:

@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 
 from ur5e_nik_ik.compiled import search as core
-from ur5e_nik_ik.compiled.packing import pack_solver
+from ur5e_nik_ik.compiled.packing import MOST, pack_solver
 from ur5e_nik_ik.compiled.pose import NOT_FINITE, NOT_RIGID, RIGID_TOLERANCE
 from ur5e_nik_ik.dh import UR5E, DhParameters
 from ur5e_nik_ik.joints import JOINT_LIMITS, JOINT_NAMES, REST_POSTURE
@@ -141,7 +141,7 @@ class Solver:
 
         Args:
             dh: the arm.
-            networks: the first whose domain holds a target is asked.
+            networks: the first whose domain holds a target, and that has the branch, is asked.
             position_tolerance: greatest position error of a success [m].
             orientation_tolerance: greatest orientation error of a success [rad].
             limits: lowest and highest joints (2, 6) [rad]; None: those of the arm.
@@ -164,6 +164,8 @@ class Solver:
         ):
             if not 1e-12 <= value <= 0.1:
                 raise ValueError(f"{name} must be between 1e-12 and 0.1, not {value}")
+        if len(networks) > MOST:
+            raise ValueError(f"there are {len(networks)} networks, {MOST} can be asked")
         self.dh = dh
         self.networks = tuple(networks)
         self.position_tolerance = position_tolerance

@@ -18,7 +18,7 @@ from ur5e_nik_ik.compiled.choice import (
 )
 from ur5e_nik_ik.compiled.kernel import kernel
 from ur5e_nik_ik.compiled.newton import polish
-from ur5e_nik_ik.compiled.packing import LIMITS, NETWORKS, OPTIONS, SLOTS, covering, predict
+from ur5e_nik_ik.compiled.packing import LIMITS, NETWORKS, OPTIONS, assign, predict
 from ur5e_nik_ik.compiled.pose import RIGID, repair
 
 # Which solver may answer (all three), and which one did (the last two).
@@ -134,15 +134,9 @@ def search(
     for row in range(4):
         if exists(rows, row, slack):
             outcome = OUTSIDE_LIMITS
-    # One bit a branch: a network is to answer it; its joints are worked out.
-    by_network, known = 0, 0
-    network = -1 if mode == CLOSED_FORM else covering(settings, index, pose)
-    if network >= 0:
-        for branch in range(8):
-            # Where q6 is free it comes from the seed, of which a network knows nothing.
-            free = mode == AUTO and rows[branch >> 1, SINGULAR] == 1.0
-            if index[network, SLOTS + branch] >= 0 and not free:
-                by_network |= 1 << branch
+    assigned = 0 if mode == CLOSED_FORM else assign(settings, index, pose)
+    # One bit a branch: its joints are worked out.
+    known = 0
 
     while True:
         branch = 0
@@ -152,7 +146,11 @@ def search(
         if cost[branch] == math.inf:
             return outcome, blame, 0, 0, 0.0, 0.0
         q, bit = candidates[branch], 1 << branch
-        solver = NETWORK if by_network & bit else CLOSED_FORM
+        network = ((assigned >> 4 * branch) & 15) - 1
+        solver = NETWORK if network >= 0 else CLOSED_FORM
+        if mode == AUTO and rows[branch >> 1, SINGULAR] == 1.0:
+            # Where q6 is free it comes from the seed, of which a network knows nothing.
+            solver = CLOSED_FORM
         if mode == NETWORK and solver != NETWORK:
             failure = NOT_COVERED
         elif not known & bit:
@@ -177,7 +175,7 @@ def search(
                 return SOLVED, branch, solver, steps, length, angle
             failure = TOO_LOW if good else UNVERIFIED
         if mode == AUTO and solver == NETWORK and failure != TOO_LOW:
-            by_network &= ~bit
+            assigned &= ~(15 << 4 * branch)
             known &= ~bit
         else:
             cost[branch] = math.inf
