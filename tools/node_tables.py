@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import rclpy
@@ -87,7 +88,7 @@ def short(value: object) -> str:
     """A default as it fits a table: long lists cut, files without their folder."""
     if isinstance(value, str):
         return f"`{value.rsplit('/share/', 1)[-1]}`" if value else '`""`'
-    if hasattr(value, "__len__"):
+    if isinstance(value, Sequence):
         numbers = [f"{entry:g}" if isinstance(entry, float) else str(entry) for entry in value]
         return f"`[{', '.join(numbers[:7])}{', ...' if len(numbers) > 7 else ''}]`"
     return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"

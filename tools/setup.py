@@ -126,10 +126,8 @@ def run(what: str, command: list[str], log: Path, env: dict[str, str] | None = N
 
 def requirements(kind: str) -> list[Path]:
     """The pinned requirements of the nodes ("run") or of tests and training ("develop")."""
-    if kind == "run":
-        names = ["libraries.txt"] + (["ros.txt"] if FROM_PIP else [])
-    else:
-        names = ["test.txt", "torch.txt"]
+    nodes = ["libraries.txt", *(["ros.txt"] if FROM_PIP else [])]
+    names = nodes if kind == "run" else ["test.txt", "torch.txt"]
     return [ROOT / "requirements" / name for name in names]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from control_msgs.action import FollowJointTrajectory
+
 from ur5e_nik_msgs.action import PickPlace
 from ur5e_nik_msgs.msg import CubeResult, CubeState
 from ur5e_nik_msgs.srv import GetGroundTruth, ResetScene, SolveIK

@@ -219,7 +219,7 @@ class CellNode(Node):
     def _publish_diagnostics(self, wall: float) -> None:
         told_wall, told = self._told
         now = self._simulation.time
-        figures = {"real_time_factor": (now - told) / (wall - told_wall)}
+        figures: dict[str, float | None] = {"real_time_factor": (now - told) / (wall - told_wall)}
         figures |= {f"render_{video.camera}_ms": video.cost.take() for video in self._videos}
         stamp = messages.time_message(now)
         self._diagnostics_publisher.publish(messages.diagnostics(self.get_fully_qualified_name(), stamp, figures))
