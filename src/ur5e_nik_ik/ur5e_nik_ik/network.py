@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from ur5e_nik_ik.closed_form import BRANCHES
+from ur5e_nik_ik.compiled.affine import affine
 from ur5e_nik_ik.compiled.arm import pack
 from ur5e_nik_ik.compiled.kernel import kernel
 from ur5e_nik_ik.dh import DhParameters
@@ -171,23 +172,17 @@ def forward(kind: int, weights: np.ndarray, sizes: np.ndarray, values: np.ndarra
     layers = len(sizes) - 1
     for layer in range(layers):
         inputs, outputs = sizes[layer], sizes[layer + 1]
-        bias = start + inputs * outputs
-        for j in range(outputs):
-            spare[j] = weights[bias + j]
-        for i in range(inputs):
-            value = values[i]
-            row = start + i * outputs
-            for j in range(outputs):
-                spare[j] += value * weights[row + j]
+        out = spare[:outputs]
+        affine(weights[start:], values, inputs, out)
         if layer < layers - 1:
             if kind == POSITION:
                 for j in range(outputs):
-                    spare[j] = spare[j] / (1.0 + math.exp(-spare[j]))
+                    out[j] = out[j] / (1.0 + math.exp(-out[j]))
             else:
                 # Smooth, and vectorised by the compiler where tanh is not.
                 for j in range(outputs):
-                    spare[j] = spare[j] / math.sqrt(1.0 + spare[j] * spare[j])
-        start = bias + outputs
+                    out[j] = out[j] / math.sqrt(1.0 + out[j] * out[j])
+        start += (inputs + 1) * outputs
         values, spare = spare, values
     return values
 
