@@ -1,6 +1,8 @@
 """The compiled kernels against the readable numpy ones."""
 
+import shutil
 import tempfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -86,11 +88,17 @@ def test_the_nearest_turn_inside_the_limits(angle, seed, low, high, expected):
     assert np.isnan(turned) if expected is None else turned == pytest.approx(expected, abs=1e-15)
 
 
-def test_without_a_writable_folder_kernels_are_compiled_each_time(monkeypatch):
-    def refuse(**_):
-        raise PermissionError
+def refuse(**_):
+    raise PermissionError
 
-    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+
+@pytest.mark.parametrize(
+    ("module", "function", "instead"),
+    [(tempfile, "TemporaryFile", refuse), (shutil, "disk_usage", lambda _: SimpleNamespace(free=0))],
+    ids=["not writable", "full disk"],
+)
+def test_without_a_folder_to_write_kernels_are_compiled_each_time(monkeypatch, module, function, instead):
+    monkeypatch.setattr(module, function, instead)
     assert kernel.cache_directory() is None
     monkeypatch.setattr(kernel, "_CACHE", None)
     assert kernel.kernel(lambda x: x + 1)(1) == 2

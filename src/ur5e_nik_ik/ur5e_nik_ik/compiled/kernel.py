@@ -2,12 +2,16 @@
 
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
+
+# What all kernels take, and some more [bytes].
+_ROOM = 10 * 2**20
 
 
 def cache_directory() -> Path | None:
@@ -20,18 +24,19 @@ def cache_directory() -> Path | None:
     for source in sorted([*Path(__file__).parent.glob("*.py"), Path(__file__).parent.parent / "network.py"]):
         digest.update(source.read_bytes())
     name = f"kernels-{digest.hexdigest()[:16]}"
-    places = [
-        Path(os.environ["NUMBA_CACHE_DIR"]) if os.environ.get("NUMBA_CACHE_DIR") else None,
-        Path(__file__).parent / "__pycache__",
-        Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "ur5e_nik",
-    ]
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    places = [Path(__file__).parent / "__pycache__"]
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        places.insert(0, Path(os.environ["NUMBA_CACHE_DIR"]))
+    # A user without a home, as in some containers, stays "~".
+    if not user.startswith("~"):
+        places.append(Path(user) / "ur5e_nik")
     for place in places:
-        if place is None:
-            continue
         try:
             (place / name).mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=place / name):
-                return place / name
+                if shutil.disk_usage(place).free > _ROOM:
+                    return place / name
         except OSError:
             continue
     return None
