@@ -65,7 +65,8 @@ DH_SETS = {dh.name: dh for dh in (UR5E, UR5E_WEBOTS)}
 def load_dh(name_or_path: str | Path) -> DhParameters:
     """Return the DH set of that name, or the one in that YAML file.
 
-    A file holds `d` and `a`, six lengths each in metres, and perhaps `name`.
+    A file holds `d` and `a`, six lengths each in metres, and perhaps `name`. Only lengths can be
+    calibrated: with other angles the arm has no closed form.
 
     Raises:
         ValueError: no such set or file, or the file is no DH set of a UR arm.
@@ -83,6 +84,10 @@ def load_dh(name_or_path: str | Path) -> DhParameters:
         raise ValueError(f"cannot read the DH file {path}: {error}") from error
     if not isinstance(content, dict) or not {"d", "a"} <= content.keys():
         raise ValueError(f"the DH file {path} must hold d and a, six lengths each")
+    others = content.keys() - {"name", "d", "a"}
+    if others:
+        names = ", ".join(sorted(map(str, others)))
+        raise ValueError(f"the DH file {path} holds {names}: only name, d and a are used, angles are those of the UR5e")
     return DhParameters(str(content.get("name", path.stem)), _six(content["d"], path), _six(content["a"], path))
 
 
