@@ -38,7 +38,7 @@ class Residuals:
     def of(cls, distances: Array) -> Residuals:
         """From distances (N,) in metres."""
         mm = 1e3 * distances
-        return cls(len(mm), float(np.median(mm)), float(np.mean(mm)), float(np.max(mm)))
+        return cls(len(mm), *(round(float(f(mm)), 4) for f in (np.median, np.mean, np.max)))
 
 
 @dataclass(frozen=True)

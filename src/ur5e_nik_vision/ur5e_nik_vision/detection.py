@@ -18,10 +18,12 @@ Array = NDArray[np.float64]
 
 # Only so many of the largest objects are looked at, so that a noisy picture costs no time.
 MAX_OBJECTS = 24
-CONTOUR_POINTS = 96
+CONTOUR_POINTS = 72
 OPENING = np.ones((3, 3), np.uint8)
 # Sides of a cube's footprint may differ by this share before it counts as another thing.
 MAX_UNEQUAL = 0.12
+# A top face alone must be more square, or a part of a side face counts as top.
+MAX_UNEQUAL_TOP = 0.05
 # A cube's border strays from the fitted silhouette by no more, relative to its edge and in pixels.
 MAX_STRAY = 0.06
 MAX_STRAY_PIXELS = 2.0
@@ -198,12 +200,13 @@ def _fit_boxes(
     boxes = rough_boxes(contours, centroids, calibration, bottom, top)
     boxes = refine_boxes(boxes, picture, calibration, bottom, top)
     upper, lower = (_corner_pixels(boxes, z, calibration) for z in (top, bottom))
+    max_unequal = MAX_UNEQUAL if bottom < top else MAX_UNEQUAL_TOP
     results: list[Cube | str] = []
     for i, contour in enumerate(contours):
         edge = float(np.linalg.norm(upper[i] - np.roll(upper[i], 1, axis=0), axis=1).mean())
         stray = _stray(contour, np.vstack([upper[i], lower[i]]))
         results.append(
-            _judge(boxes, i, stray, edge, settings)
+            _judge(boxes, i, stray, edge, max_unequal, settings)
             or Cube(
                 position=np.array([*boxes.centre[i], settings.surface_z + settings.cube_height / 2]),
                 yaw=fold_yaw(float(boxes.yaw[i])),
@@ -216,7 +219,7 @@ def _fit_boxes(
     return results
 
 
-def _judge(boxes: Boxes, i: int, stray: float, edge: float, settings: DetectorSettings) -> str:
+def _judge(boxes: Boxes, i: int, stray: float, edge: float, max_unequal: float, settings: DetectorSettings) -> str:
     """Why a fitted box is no whole cube in the region, or ""."""
     (x, y), half, seen = boxes.centre[i], boxes.half[i], boxes.seen[i]
     if not np.all(np.isfinite([x, y, *half])) or half.min() <= 0:
@@ -225,7 +228,7 @@ def _judge(boxes: Boxes, i: int, stray: float, edge: float, settings: DetectorSe
     expected, width = settings.expected_width, half.sum()
     if expected and width > (1 + settings.size_tolerance) * expected:
         return f"too large: {size}; cubes that touch?"
-    if np.ptp(half) > MAX_UNEQUAL * half.max():
+    if np.ptp(half) > max_unequal * half.max():
         return f"not square: {size}; partly hidden, or cubes that touch?"
     if expected and width < (1 - settings.size_tolerance) * expected:
         return f"too narrow: {size}; partly hidden?"
@@ -244,8 +247,7 @@ def _inside(x: float, y: float, region: tuple[float, float, float, float], margi
 
 
 def _resample(border: NDArray[np.int32]) -> Array:
-    index = np.linspace(0, len(border), CONTOUR_POINTS, endpoint=False).astype(int)
-    return border[index].astype(np.float64)
+    return border[np.arange(CONTOUR_POINTS) * len(border) // CONTOUR_POINTS].astype(np.float64)
 
 
 def _corner_pixels(boxes: Boxes, z: float, calibration: Calibration) -> Array:

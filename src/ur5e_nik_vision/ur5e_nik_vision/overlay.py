@@ -18,7 +18,7 @@ Bgr = tuple[int, int, int]
 CHOSEN: Bgr = (80, 255, 80)
 OTHER: Bgr = (255, 220, 80)
 REFUSED: Bgr = (60, 170, 255)
-REGION: Bgr = (230, 230, 230)
+REGION: Bgr = (200, 120, 20)
 FONT = cv2.FONT_HERSHEY_SIMPLEX
 # Drawing coordinates are in sixteenths of a pixel.
 FRACTION = 4

@@ -18,7 +18,7 @@ from .calibration import Calibration
 
 Array = NDArray[np.float64]
 
-YAWS = np.radians(np.arange(0.0, 90.0, 5.0))
+YAWS = np.radians(np.arange(0.0, 90.0, 7.5))
 SAMPLES = np.linspace(-0.8, 0.8, 17)
 STEP = 0.5
 # Pixels across an edge. The pixels half of one from a mask's border must lie well inside.
@@ -65,10 +65,11 @@ def rough_boxes(contours: Array, centroids: Array, calibration: Calibration, bot
     low = calibration.to_plane(contours, bottom) - middle[:, None]
     high = calibration.to_plane(contours, top) - middle[:, None]
     normals = _normals(YAWS)
-    reach_low = np.einsum("nmi,yki->nykm", low, normals).max(axis=-1)
-    reach_high = np.einsum("nmi,yki->nykm", high, normals).max(axis=-1)
+    directions = normals.reshape(-1, 2).T
+    reach_low = (low @ directions).max(axis=1).reshape(-1, *normals.shape[:2])
+    reach_high = (high @ directions).max(axis=1).reshape(-1, *normals.shape[:2])
     foot = calibration.camera.position[:2] - middle
-    seen = np.einsum("ni,yki->nyk", foot, normals) > (reach_low + reach_high) / 2
+    seen = (foot @ directions).reshape(reach_low.shape) > (reach_low + reach_high) / 2
     reach = np.where(seen, reach_low, reach_high)
     sizes = reach[:, :, :2] + reach[:, :, 2:]
     best = np.argmin(sizes.prod(axis=-1), axis=1)
