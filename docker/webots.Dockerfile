@@ -45,7 +45,7 @@ RUN . /opt/ros/jazzy/setup.bash \
  && . .venv/bin/activate \
  && python -m colcon build
 
-# The tests also need torch; their stage is left behind, but for its word.
+# The tests also need torch; their stage is left behind, but for its word. The one that runs Webots is for the finished image.
 FROM built AS tested
 SHELL ["/bin/bash", "-o", "pipefail", "-c"]
 RUN .venv/bin/pip install --no-cache-dir --index-url https://download.pytorch.org/whl/cpu torch==2.13.0
@@ -53,6 +53,7 @@ RUN . /opt/ros/jazzy/setup.bash \
  && . .venv/bin/activate \
  && . install/local_setup.bash \
  && python -m colcon test --executor sequential --return-code-on-test-failure \
+    --pytest-args --ignore=test/test_webots_system.py \
  && python -m colcon test-result --verbose | tee tested.txt
 
 FROM built
