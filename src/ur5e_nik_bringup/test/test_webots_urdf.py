@@ -215,3 +215,20 @@ def test_the_waiting_arm_hides_no_tray_from_the_camera(robot):
                 np.add(tray["center"], np.divide(tray["size"], 2)),
             )
             assert np.linalg.norm(shadow - nearest) > grown, along
+
+
+def test_the_first_motion_touches_no_tray(robot):
+    """From all joints at zero to the look posture, each motor at its own pace, as the driver starts it."""
+    scene = load_scene()
+    goal, joints = np.radians(scene["arm"]["start_posture"]), np.zeros(6)
+    fastest = np.array([3.14] * 3 + [6.28] * 3)  # of UR5e.proto [rad/s]
+    # Around palm and open fingers, in tool0.
+    hull = np.array([[x, y, z] for x in (-0.1, 0, 0.1) for y in (-0.065, 0.065) for z in np.linspace(0.0, 0.21, 8)])
+    edge = max(tray["center"][0] + tray["size"][0] / 2 + tray["rim_width"] for tray in scene["trays"].values())
+    for _ in range(200):
+        tool = pose(robot, "tool0", dict(zip(ARM, joints, strict=True)))
+        points = hull @ tool[:3, :3].T + tool[:3, 3]
+        low = points[points[:, 2] < scene["cubes"]["edge"] + 0.005]
+        assert np.all(low[:, 0] > edge)
+        joints = joints + 0.008 * np.clip(10 * (goal - joints), -fastest, fastest)
+    assert joints == pytest.approx(goal, abs=0.01)
