@@ -18,8 +18,12 @@ from ur5e_nik_ik.kinematics import link_frames
 
 BRANCHES = 8
 
-# Below this |sin(q5)| the axes of joints 4 and 6 are one line and q6 is free.
-SINGULAR = 1e-9
+# Up to this |sin(q5)| the axes of joints 4 and 6 count as one line, and q6 as free: rounding makes
+# q6 uncertain by 1e-16 / |sin(q5)|, and that moves wrist 1, which must stay within the slack.
+SINGULAR = 1e-8
+
+# A shoulder or elbow that lacks this much to reach is taken as straight [m].
+SLACK = 1e-8
 
 
 def wrap(angle: np.ndarray) -> np.ndarray:
@@ -37,7 +41,7 @@ def branch_of(q: np.ndarray, dh: DhParameters) -> np.ndarray:
     return 4 * shoulder + 2 * wrist + elbow
 
 
-def closed_form(target: np.ndarray, dh: DhParameters, slack: float = 1e-9) -> tuple[np.ndarray, np.ndarray]:
+def closed_form(target: np.ndarray, dh: DhParameters, slack: float = SLACK) -> tuple[np.ndarray, np.ndarray]:
     """Solve one pose of tool0 in base_link (4, 4), or many (N, 4, 4), for all branches.
 
     Args:

@@ -6,7 +6,7 @@ from enum import Enum
 
 import numpy as np
 
-from ur5e_nik_ik.closed_form import SINGULAR
+from ur5e_nik_ik.closed_form import SINGULAR, SLACK
 from ur5e_nik_ik.compiled.arm import pack
 from ur5e_nik_ik.compiled.branches import COLUMNS, FAR, NEAR, fill_rows
 from ur5e_nik_ik.dh import DhParameters
@@ -33,7 +33,7 @@ class Reachability:
     message: str
 
 
-def reachability(target: np.ndarray, dh: DhParameters, slack: float = 1e-9) -> Reachability:
+def reachability(target: np.ndarray, dh: DhParameters, slack: float = SLACK) -> Reachability:
     """Judge a rigid pose of tool0 in base_link (4, 4), apart from joint limits.
 
     Args:
