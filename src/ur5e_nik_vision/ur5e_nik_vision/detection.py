@@ -200,13 +200,14 @@ def _fit_boxes(
     boxes = rough_boxes(contours, centroids, calibration, bottom, top)
     boxes = refine_boxes(boxes, picture, calibration, bottom, top)
     upper, lower = (_corner_pixels(boxes, z, calibration) for z in (top, bottom))
+    strays = _strays(contours, upper, lower)
+    allowed = np.maximum(MAX_STRAY_PIXELS, MAX_STRAY * np.linalg.norm(upper[:, 1] - upper[:, 0], axis=-1))
     max_unequal = MAX_UNEQUAL if bottom < top else MAX_UNEQUAL_TOP
     results: list[Cube | str] = []
-    for i, contour in enumerate(contours):
-        edge = float(np.linalg.norm(upper[i] - np.roll(upper[i], 1, axis=0), axis=1).mean())
-        stray = _stray(contour, np.vstack([upper[i], lower[i]]))
+    for i in range(len(silhouettes)):
+        stray = float(strays[i]) if strays[i] > allowed[i] else 0.0
         results.append(
-            _judge(boxes, i, stray, edge, max_unequal, settings)
+            _judge(boxes, i, stray, max_unequal, settings)
             or Cube(
                 position=np.array([*boxes.centre[i], settings.surface_z + settings.cube_height / 2]),
                 yaw=fold_yaw(float(boxes.yaw[i])),
@@ -219,8 +220,8 @@ def _fit_boxes(
     return results
 
 
-def _judge(boxes: Boxes, i: int, stray: float, edge: float, max_unequal: float, settings: DetectorSettings) -> str:
-    """Why a fitted box is no whole cube in the region, or ""."""
+def _judge(boxes: Boxes, i: int, stray: float, max_unequal: float, settings: DetectorSettings) -> str:
+    """Why a fitted box is no whole cube in the region, or ""; stray: what its border strays too far, or 0."""
     (x, y), half, seen = boxes.centre[i], boxes.half[i], boxes.seen[i]
     if not np.all(np.isfinite([x, y, *half])) or half.min() <= 0:
         return "not a cube: no footprint fits"
@@ -232,7 +233,7 @@ def _judge(boxes: Boxes, i: int, stray: float, edge: float, max_unequal: float, 
         return f"not square: {size}; partly hidden, or cubes that touch?"
     if expected and width < (1 - settings.size_tolerance) * expected:
         return f"too narrow: {size}; partly hidden?"
-    if stray > max(MAX_STRAY_PIXELS, MAX_STRAY * edge):
+    if stray:
         return f"not a cube: its border strays {stray:.1f} pixels from a cube's; partly hidden?"
     if seen.min() < MIN_SEEN:
         return "not a cube: a side has no clear edge"
@@ -255,14 +256,16 @@ def _corner_pixels(boxes: Boxes, z: float, calibration: Calibration) -> Array:
     return calibration.to_image(np.concatenate([corners, np.full((*corners.shape[:2], 1), z)], -1))
 
 
-def _stray(contour: Array, corners: Array) -> float:
-    """How far a mask's border (M, 2) strays from the hull of projected corners (8, 2) [pixels]."""
-    hull = cv2.convexHull(corners.astype(np.float32))[:, 0].astype(np.float64)
-    side = np.roll(hull, -1, axis=0) - hull
-    normal = np.stack([side[:, 1], -side[:, 0]], axis=1)
-    normal /= np.maximum(np.linalg.norm(side, axis=1, keepdims=True), 1e-9)
-    if ((hull.mean(axis=0) - hull) * normal).sum() > 0:
-        normal = -normal
-    outside = ((contour[:, None] - hull) * normal).sum(axis=-1).max(axis=-1)
-    # The border's pixels lie half a pixel inside.
-    return float(np.quantile(np.abs(outside + 0.5), 0.95))
+def _strays(contours: Array, upper: Array, lower: Array) -> Array:
+    """How far borders (N, M, 2) stray from the hulls of projected corners, two (N, 4, 2) [pixels]."""
+    corners = np.concatenate([upper, lower], axis=1)
+    edges = np.concatenate([np.roll(upper, -1, axis=1) - upper, np.roll(lower, -1, axis=1) - lower, upper - lower], 1)
+    length = np.linalg.norm(edges, axis=-1, keepdims=True)
+    normals = np.stack([-edges[..., 1], edges[..., 0]], axis=-1) / np.maximum(length, 1e-6)
+    normals = np.concatenate([normals, -normals], axis=1).swapaxes(1, 2)
+    # Each edge of a hull is one of these edges; the others' support planes lie farther away.
+    reach = (corners @ normals).max(axis=1)
+    reach[np.concatenate([length, length], axis=1)[..., 0] < 1e-3] = np.inf
+    outside = (contours @ normals - reach[:, None]).max(axis=-1)
+    # The border's pixels lie half a pixel inside; a few of them may be spoilt.
+    return np.sort(np.abs(outside + 0.5), axis=1)[:, int(0.95 * contours.shape[1])]

@@ -139,7 +139,7 @@ def _edge_offsets(picture: NDArray[np.uint8], pixels: Array, across: Array) -> t
     track = (pixels[..., None, :] + across[..., None, :] * TAPS[:, None]).astype(np.float32)
     track = track.reshape(-1, len(TAPS), 2)
     values = cv2.remap(picture, track[..., 0], track[..., 1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-    values = values.reshape(*pixels.shape[:-1], len(TAPS), 3).astype(np.float64)
+    values = values.reshape(*pixels.shape[:-1], len(TAPS), 3).astype(np.float32)
     inside = values[..., :ENDS, :].mean(axis=-2)
     outside = values[..., -ENDS:, :].mean(axis=-2)
     colour = inside / np.maximum(np.linalg.norm(inside, axis=-1, keepdims=True), 1.0)
