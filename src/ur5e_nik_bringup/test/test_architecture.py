@@ -11,7 +11,7 @@ ROS = ("rclpy", "sensor_msgs", "geometry_msgs", "control_msgs", "trajectory_msgs
 # Only these files may touch ROS; all else is pure.
 ROS_FILES = {
     "ur5e_nik_ik": {"ik_node"},
-    "ur5e_nik_vision": {"vision_node", "calibrate", "image_conversion", "parameters"},
+    "ur5e_nik_vision": {"vision_node", "calibrate", "image_conversion", "messages", "newest_image", "parameters"},
     "ur5e_nik_mujoco": {"sim_node"},
     "ur5e_nik_bringup": {"task_node", "commander", "observer"},
 }

@@ -162,6 +162,25 @@ def test_what_is_no_whole_cube_is_not_published_but_explained(cell, boxes, reaso
     assert len(cell.points) == before
 
 
+def test_every_judged_picture_has_its_detections(cell, empty):
+    boxes = (Box(0.5, -0.2, 0.3), Box(0.4, -0.35), Box(0.48, 0.22))
+    two = image(Scene(boxes=boxes, oversampling=2).render())
+    chosen = cell.point(two)
+    told = cell.detections[-1]
+    assert told.header == chosen.header
+    assert [cube.graspable for cube in told.cubes] == [True, True, False]
+    assert "outside the region" in told.cubes[2].reason
+    assert told.cubes[told.chosen].pose.position == chosen.point
+    assert all(cube.width == pytest.approx(0.045, abs=0.002) for cube in told.cubes[:2])
+
+    blank = image(empty)
+    cell.look(blank)
+    cell.wait(lambda: cell.detections[-1].header.stamp == blank.header.stamp, "cube_detections")
+    assert cell.detections[-1].chosen == -1
+    assert not cell.detections[-1].cubes
+    assert "red" in cell.detections[-1].message
+
+
 def test_the_debug_image_is_published_to_who_listens(cell, picture):
     pictures = []
     listener = cell.node.create_subscription(Image, "debug_image", pictures.append, 1)
@@ -247,7 +266,7 @@ def test_after_a_burst_the_newest_picture_is_the_one_that_counts(cell, picture):
 
 def test_a_namespace_moves_every_topic(cell):
     published = dict(cell.node.get_publisher_names_and_types_by_node("vision", cell.namespace))
-    for topic in ("cube_position", "cube_pose", "debug_image", "vision_status", "diagnostics"):
+    for topic in ("cube_position", "cube_pose", "cube_detections", "debug_image", "vision_status", "diagnostics"):
         assert f"{cell.namespace}/{topic}" in published
 
 

@@ -17,6 +17,8 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, Image
 
+from ur5e_nik_msgs.msg import CubeDetections
+
 TIMEOUT = 30.0
 
 
@@ -74,10 +76,11 @@ class VisionCell:
         parameters = {"status_rate": 40.0, "calibration_file": str(calibration_file), **parameters}
         self.process = start("vision_node", namespace=namespace, **parameters)
         self.node = rclpy.create_node("test", namespace=namespace)
-        self.points, self.poses, self.statuses = [], [], []
+        self.points, self.poses, self.detections, self.statuses = [], [], [], []
         for kind, topic, kept in (
             (PointStamped, "cube_position", self.points),
             (PoseStamped, "cube_pose", self.poses),
+            (CubeDetections, "cube_detections", self.detections),
             (DiagnosticArray, "vision_status", self.statuses),
         ):
             self.node.create_subscription(kind, topic, kept.append, 100)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from array import array
@@ -23,8 +22,11 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import ReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, Image
+from std_msgs.msg import Header
 
-from . import overlay, parameters
+from ur5e_nik_msgs.msg import CubeDetections
+
+from . import messages, overlay, parameters
 from .calibration import Calibration
 from .camera import Lens
 from .detection import Cube, Detection, find_cubes
@@ -58,6 +60,7 @@ class VisionNode(Node):
         to_bgr(Image(width=1, height=1, encoding="bgr8", step=3, data=bytes(3)))
         self._position_publisher = self.create_publisher(PointStamped, "cube_position", 10)
         self._pose_publisher = self.create_publisher(PoseStamped, "cube_pose", 10)
+        self._detections_publisher = self.create_publisher(CubeDetections, "cube_detections", 10)
         self._debug_publisher = self.create_publisher(Image, "debug_image", 1)
         # The task listens to this node alone; tools gather every node's.
         self._status_publishers = [
@@ -122,8 +125,12 @@ class VisionNode(Node):
         settings = self._settings
         detection = find_cubes(picture, calibration, settings.colour, settings.detector)
         chosen = self._selector.choose(detection.cubes)
+        header = Header(stamp=message.header.stamp, frame_id=calibration.frame_id)
         if chosen is not None:
-            self._publish_cube(message, calibration.frame_id, chosen)
+            point, pose = messages.stamped(header, chosen)
+            self._position_publisher.publish(point)
+            self._pose_publisher.publish(pose)
+        self._detections_publisher.publish(messages.detections(header, detection, chosen, settings.colour_name))
         self._report(detection, chosen, message, 1e3 * (time.monotonic() - began))
         self._publish_debug(
             message,
@@ -138,17 +145,6 @@ class VisionNode(Node):
                 scaled = scaled.with_lens(self._lens.scaled(width, height))
             self._scaled = scaled
         return self._scaled
-
-    def _publish_cube(self, message: Image, frame_id: str, cube: Cube) -> None:
-        point, pose = PointStamped(), PoseStamped()
-        for stamped, place in ((point, point.point), (pose, pose.pose.position)):
-            stamped.header.stamp = message.header.stamp
-            stamped.header.frame_id = frame_id
-            place.x, place.y, place.z = map(float, cube.position)
-        pose.pose.orientation.z = math.sin(cube.yaw / 2)
-        pose.pose.orientation.w = math.cos(cube.yaw / 2)
-        self._position_publisher.publish(point)
-        self._pose_publisher.publish(pose)
 
     def _publish_debug(self, message: Image, draw: Callable[[], NDArray[np.uint8]]) -> None:
         if self._debug_publisher.get_subscription_count() == 0:

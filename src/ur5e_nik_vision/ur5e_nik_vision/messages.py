@@ -1,0 +1,41 @@
+"""From cubes to ROS messages."""
+
+from __future__ import annotations
+
+import math
+
+from geometry_msgs.msg import PointStamped, Pose, PoseStamped
+from std_msgs.msg import Header
+
+from ur5e_nik_msgs.msg import CubeDetection, CubeDetections
+
+from .detection import Cube, Detection
+
+
+def pose(cube: Cube) -> Pose:
+    """Centre and yaw of a cube."""
+    message = Pose()
+    message.position.x, message.position.y, message.position.z = map(float, cube.position)
+    message.orientation.z = math.sin(cube.yaw / 2)
+    message.orientation.w = math.cos(cube.yaw / 2)
+    return message
+
+
+def stamped(header: Header, cube: Cube) -> tuple[PointStamped, PoseStamped]:
+    """A cube as a point and as a pose, with the picture's stamp."""
+    whole = pose(cube)
+    return PointStamped(header=header, point=whole.position), PoseStamped(header=header, pose=whole)
+
+
+def detections(header: Header, detection: Detection, chosen: Cube | None, color: str) -> CubeDetections:
+    """All that one picture shows."""
+    cubes = [
+        CubeDetection(color=color, pose=pose(cube), width=float(cube.width), graspable=True) for cube in detection.cubes
+    ]
+    refused = [CubeDetection(color=color, reason=rejection.reason) for rejection in detection.rejections]
+    message = CubeDetections(header=header, cubes=cubes + refused, chosen=-1)
+    if chosen is not None:
+        message.chosen = next(index for index, cube in enumerate(detection.cubes) if cube is chosen)
+    else:
+        message.message = refused[0].reason if refused else f"nothing {color}"
+    return message
