@@ -234,6 +234,12 @@ def test_impossible_tolerances_are_refused(tolerance):
         Solver(position_tolerance=tolerance)
 
 
+@pytest.mark.parametrize("lowest", [np.nan, np.inf])
+def test_impossible_heights_are_refused(lowest):
+    with pytest.raises(ValueError, match="lowest height must be a number"):
+        Solver(lowest=lowest)
+
+
 def test_links_stay_above_the_lowest_height():
     solver = Solver(lowest=0.05)
     target = random_poses(3000, 52)

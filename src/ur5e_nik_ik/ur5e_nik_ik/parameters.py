@@ -1,6 +1,5 @@
 """The node's parameters: their defaults, what they mean, what they may be, and the solver they make."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -83,8 +82,6 @@ def make_solver(values: Mapping[str, Any], dh: DhParameters, networks: Sequence[
     rest_posture(values)
     lower, upper = joint_vector(values, "lower_limits"), joint_vector(values, "upper_limits")
     lowest = values["lowest_height"]
-    if not math.isfinite(lowest):
-        raise ParameterError(f"lowest_height must be a number [m], not {lowest}")
     try:
         return Solver(
             dh,

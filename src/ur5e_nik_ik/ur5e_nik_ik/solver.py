@@ -160,7 +160,7 @@ class Solver:
             posture: what to prefer.
 
         Raises:
-            ValueError: a tolerance or a limit that cannot be.
+            ValueError: a tolerance, limit or height that cannot be, or too many networks.
         """
         if limits is None:
             limits = np.stack([-JOINT_LIMITS, JOINT_LIMITS])
@@ -175,6 +175,8 @@ class Solver:
         ):
             if not 1e-12 <= value <= 0.1:
                 raise ValueError(f"{name} must be between 1e-12 and 0.1, not {value}")
+        if lowest is not None and not math.isfinite(lowest):
+            raise ValueError(f"the lowest height must be a number [m], not {lowest}")
         if len(networks) > MOST:
             raise ValueError(f"there are {len(networks)} networks, {MOST} can be asked")
         self.dh = dh
@@ -288,7 +290,7 @@ class Solver:
                 return f"the seed's {name} is {value}"
             return f"the seed's {name} is {value:.6g}, beyond +-2 pi: radians are expected, not degrees"
         if outcome == core.UNREACHABLE:
-            return reachability(target, self.dh, 0.9 * self.position_tolerance).message
+            return reachability(target, self.dh, 0.9 * self.position_tolerance).message or "unreachable"
         if outcome == core.OUTSIDE_LIMITS:
             return f"every answer leaves the joint limits, for instance {JOINT_NAMES[joint]}"
         if outcome == core.TOO_LOW:

@@ -20,11 +20,10 @@ def pack(dh: DhParameters) -> np.ndarray:
 
 @kernel
 def forward(q: np.ndarray, arm: np.ndarray, frames: np.ndarray) -> tuple[float, float, float, float]:
-    """Write the axes that the arm turns about and its joint centres into frames (8, 3).
+    """Write where the links end and how tool0 stands into frames (8, 3), in base_link.
 
-    Rows: centres of the elbow (origin of DH frame 2), wrist 1 (3), wrist 2 (4), wrist 3 (5) and of
-    tool0, then the axes x, y, z of tool0.
-    Returns the cosines and sines that the Jacobian needs: (c1, s1, c234, s234).
+    Rows: the origins of the DH frames 2 to 6 (elbow, wrist 1, 2 and 3, tool0) [m], then the axes
+    x, y and z of tool0. Returns what the Jacobian needs: cosine and sine of theta1 and of theta234.
     """
     d1, a2, a3, d4, d5, d6 = arm[0], arm[1], arm[2], arm[3], arm[4], arm[5]
     theta1 = q[0] + arm[6]

@@ -149,6 +149,12 @@ def fill_rows(pose: np.ndarray, arm: np.ndarray, slack: float, singular: float, 
 
 
 @kernel
+def exists(rows: np.ndarray, row: int, slack: float) -> bool:
+    """Tell whether the triangle of a row closes, but for the slack [m]."""
+    return rows[row, FAR] <= slack and rows[row, NEAR] <= slack
+
+
+@kernel
 def bend_elbow(rows: np.ndarray, row: int, elbow: int, arm: np.ndarray, joints: np.ndarray) -> None:
     """Write the joints (6,) of one branch, each in (-pi, pi]; its triangle must close."""
     x, y = rows[row, X], rows[row, Y]
@@ -179,7 +185,7 @@ def all_branches(
     fill_rows(pose, arm, slack, singular, arm[11], rows)
     for branch in range(8):
         row = branch >> 1
-        valid[branch] = rows[row, FAR] <= slack and rows[row, NEAR] <= slack
+        valid[branch] = exists(rows, row, slack)
         if valid[branch]:
             bend_elbow(rows, row, branch & 1, arm, joints[branch])
         else:

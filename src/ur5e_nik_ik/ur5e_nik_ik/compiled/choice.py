@@ -5,8 +5,6 @@ import math
 import numpy as np
 
 from ur5e_nik_ik.compiled.branches import (
-    FAR,
-    NEAR,
     SINGULAR,
     THETA1,
     THETA3,
@@ -14,6 +12,7 @@ from ur5e_nik_ik.compiled.branches import (
     THETA6,
     THETA234,
     X,
+    exists,
     wrap,
 )
 from ur5e_nik_ik.compiled.kernel import kernel
@@ -33,7 +32,7 @@ PREFERENCE = 1e6
 
 
 @kernel
-def nearest_turn(angle: float, seed: np.ndarray, low: float, high: float) -> float:
+def nearest_turn(angle: float, seed: float, low: float, high: float) -> float:
     """Return the turn of angle (angle + 2 pi k) inside [low, high] nearest to seed, or NaN."""
     full = 2.0 * math.pi
     turned = angle + full * math.floor((seed - angle) / full + 0.5)
@@ -65,18 +64,22 @@ def turn_joints(q: np.ndarray, seed: np.ndarray, limits: np.ndarray) -> tuple[fl
 
 
 @kernel
+def margins(options: np.ndarray) -> tuple[float, float]:
+    """Return what may be lacking and still be met within the tolerances.
+
+    Namely how far a straight shoulder or elbow may be from reaching [m], and |sin(q5)| up to which
+    q6 may be chosen freely.
+    """
+    return 0.9 * options[POSITION], min(0.5 * options[ORIENTATION], 2.0 * options[POSITION], 1e-6)
+
+
+@kernel
 def inside(q: np.ndarray, limits: np.ndarray) -> bool:
     """Tell whether the joints q (6,) lie inside limits (12,)."""
     for k in range(6):  # noqa: SIM110, numba knows no generators
         if not limits[k] <= q[k] <= limits[6 + k]:
             return False
     return True
-
-
-@kernel
-def exists(rows: np.ndarray, row: int, slack: float) -> bool:
-    """Tell whether both elbows of a row can close their triangle."""
-    return rows[row, FAR] <= slack and rows[row, NEAR] <= slack
 
 
 @kernel

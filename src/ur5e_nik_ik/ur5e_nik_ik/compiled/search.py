@@ -4,16 +4,16 @@ import math
 
 import numpy as np
 
-from ur5e_nik_ik.compiled.branches import COLUMNS, SINGULAR, bend_elbow, branch_of, fill_rows
+from ur5e_nik_ik.compiled.branches import COLUMNS, SINGULAR, bend_elbow, branch_of, exists, fill_rows
 from ur5e_nik_ik.compiled.choice import (
     HOLD,
     HOLD_BONUS,
     LOWEST,
     ORIENTATION,
     POSITION,
-    exists,
     inside,
     lower_bounds,
+    margins,
     turn_joints,
 )
 from ur5e_nik_ik.compiled.kernel import kernel
@@ -125,8 +125,7 @@ def search(
         if not abs(seed[k]) <= SEED_LIMIT:
             return BAD_SEED, k, 0, 0, 0.0, 0.0
 
-    slack = 0.9 * options[POSITION]
-    singular = min(0.5 * options[ORIENTATION], 2.0 * options[POSITION], 1e-6)
+    slack, singular = margins(options)
     fill_rows(pose, arm, slack, singular, seed[5] + arm[11], rows)
     own = branch_of(seed, arm)
     blame = lower_bounds(rows, seed, own, limits, arm, options, slack, cost, penalty)
@@ -242,8 +241,7 @@ def search_others(
     arm, limits, options = settings[:LIMITS], settings[LIMITS:OPTIONS], settings[OPTIONS:NETWORKS]
     rows, frames, pose = scratch[_ROWS:_CANDIDATES], scratch[_FRAMES:_MATRIX], scratch[_POSE:_COST]
     matrix, error = scratch[_MATRIX:_POSE], scratch[_ERROR]
-    slack = 0.9 * options[POSITION]
-    singular = min(0.5 * options[ORIENTATION], 2.0 * options[POSITION], 1e-6)
+    slack, singular = margins(options)
     repair(target, pose)
     fill_rows(pose, arm, slack, singular, seed[5] + arm[11], rows)
     for other in range(8):
