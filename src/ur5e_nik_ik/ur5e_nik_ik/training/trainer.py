@@ -9,14 +9,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from torch.nn.parallel import DistributedDataParallel
 
 from ur5e_nik_ik.dh import DhParameters
@@ -24,11 +17,14 @@ from ur5e_nik_ik.network import FORMAT_VERSION, Network, NetworkError
 from ur5e_nik_ik.training import checkpoint, loss
 from ur5e_nik_ik.training.configs import TrainingConfig
 from ur5e_nik_ik.training.data import HELD_OUT_SEED, held_out_targets, training_samples
-from ur5e_nik_ik.training.evaluate import evaluate
+from ur5e_nik_ik.training.evaluate import polished_metrics, raw_metrics
 from ur5e_nik_ik.training.levenberg_marquardt import LevenbergMarquardt
 from ur5e_nik_ik.training.model import Perceptrons
 
+# How often a run measures and saves.
 CHECKS = 40
+
+Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 class TrainingError(RuntimeError):
@@ -37,11 +33,15 @@ class TrainingError(RuntimeError):
 
 @dataclass
 class Trainer:
-    """One run of one config. The same config, DH set and number of processes repeat it exactly.
+    """One run of one config. Config, DH set and number of processes and threads repeat it exactly.
 
     Attributes:
+        config: what is trained.
+        dh: the arm.
         folder: where the network, its card and the state of the run go.
-        command: how the run was called, for the model card.
+        command: the call that repeats the run, for the model card.
+        device: of the training; the network is measured on the CPU.
+        console: where the progress goes.
     """
 
     config: TrainingConfig
@@ -57,14 +57,16 @@ class Trainer:
         self.path = self.folder / f"{self.config.name}-{self.dh.name}.npz"
         self.state_path = self.path.with_suffix(".state.pt")
         self.step = 0
-        torch.manual_seed(self.config.seed)
-        features, _, joints = self._samples(-1)
-        self.model = Perceptrons(features, joints, self.config.hidden).to(self.device)
-        self.adam = torch.optim.Adam(self.model.parameters(), lr=self.config.learning_rate)
-        self.newton = LevenbergMarquardt(self.model, self._residuals)
-        self.held_out = held_out_targets(self.config)
         self.error = self.best = math.inf
         self.card: dict = {}
+        torch.manual_seed(self.config.seed)
+        features, _, label = self._samples(-1, torch.float64, rank=0)
+        outputs = loss.outputs_of(label, self.config, self.dh)
+        self.model = Perceptrons(features, outputs, self.config.hidden, silu=self.config.kind == "position")
+        self.model.to(self.device)
+        self.adam = torch.optim.Adam(self.model.parameters(), lr=self.config.learning_rate)
+        self.newton = LevenbergMarquardt(self.model, self._residuals)
+        self.held_out = held_out_targets(self.config, self.dh)
 
     @property
     def steps(self) -> int:
@@ -75,17 +77,20 @@ class Trainer:
         """Go on from the state that an earlier run left in the folder.
 
         Raises:
-            TrainingError: there is none, or it is from another config.
+            TrainingError: there is none, or it is from a run with other settings.
         """
-        if not self.state_path.is_file():
-            raise TrainingError(f"nothing to resume: there is no {self.state_path}")
-        state = checkpoint.load_state(self.state_path)
-        if state["run"] != self._run():
-            raise TrainingError(f"{self.state_path} is from a run with other settings")
+        try:
+            state = checkpoint.load_state(self.state_path)
+        except FileNotFoundError:
+            raise TrainingError(f"nothing to resume: there is no {self.state_path}") from None
+        if state.get("run") != self._run():
+            raise TrainingError(f"{self.state_path} is from a run with other settings: start without --resume")
+        self.step, self.best, self.card = state["step"], state["best"], state["card"]
+        self.error = self.best
+        self.model.to(self._dtype())
         self.model.load_state_dict(state["model"])
         self.adam.load_state_dict(state["adam"])
         self.newton.damping = list(state["damping"])
-        self.step, self.best, self.card = state["step"], state["best"], state["card"]
 
     def run(self) -> dict:
         """Train to the end and return the card of the best network of the run.
@@ -95,40 +100,41 @@ class Trainer:
         Raises:
             TrainingError: the loss is no longer finite, or the run did not get anywhere.
         """
-        network = DistributedDataParallel(self.model) if self.processes > 1 else self.model
-        every = max(1, self.steps // CHECKS)
         existing = self._existing_error()
+        every = max(1, self.steps // CHECKS)
         with self._progress() as progress:
-            task = progress.add_task(self.config.name, total=self.steps, loss=math.nan, error=math.nan)
+            task = progress.add_task(self.config.name, total=self.steps, loss=math.nan, error=self.error)
             while self.step < self.steps:
-                value = self._newton_step() if self._is_newton() else self._adam_step(network)
+                self.model.to(self._dtype())
+                value = self._newton_step() if self._dtype() is torch.float64 else self._adam_step()
                 if not math.isfinite(value):
                     raise TrainingError(
-                        f"the loss is {value} at step {self.step}: the run diverged, "
-                        f"lower --lr (now {self.config.learning_rate:g}); {self._kept()}"
+                        f"the loss is {value} at step {self.step}: the run diverged, lower --lr "
+                        f"(now {self.config.learning_rate:g}); {self._kept()}"
                     )
                 self.step += 1
                 if self.step % every == 0 or self.step == self.steps:
                     self._check(existing)
+                    if self.rank == 0 and not self.console.is_terminal:
+                        self.console.print(f"step {self.step}/{self.steps} loss {value:.3e} error {self.error:.4f} mm")
                 progress.update(task, completed=self.step, loss=value, error=self.error)
         if not self.best <= self.config.goal_mm:
             raise TrainingError(
-                f"the best mean error of the run is {self.best:.3g} mm, more than "
-                f"{self.config.goal_mm:g} mm: it diverged or was too short; {self._kept()}"
+                f"the best mean error of the run is {self.best:.3g} mm, more than {self.config.goal_mm:g} mm: "
+                f"it diverged or was too short; {self._kept()}"
             )
-        if existing < self.best and self.rank == 0:
-            self.console.print(f"{self.path} holds a better network, {existing:.5f} mm mean error: kept")
         return self.card
 
-    def _is_newton(self) -> bool:
-        return self.step >= self.config.adam_steps
+    def _dtype(self) -> torch.dtype:
+        """Adam works in float32, Levenberg-Marquardt in float64."""
+        return torch.float32 if self.step < self.config.adam_steps else torch.float64
 
-    def _adam_step(self, network: torch.nn.Module) -> float:
+    def _adam_step(self) -> float:
         done = self.step / self.config.adam_steps
         for group in self.adam.param_groups:
             group["lr"] = self.config.learning_rate * 0.5 * (1.0 + math.cos(math.pi * done))
-        features, target, label = self._samples(self.step)
-        mean = self._residuals(network(features), target, label).square().sum(dim=-1).mean()
+        features, target, label = self._samples(self.step, torch.float32, self.rank)
+        mean = self._residuals(self._shared()(features), target, label).square().sum(dim=-1).mean()
         self.adam.zero_grad()
         mean.backward()
         self.adam.step()
@@ -139,30 +145,42 @@ class Trainer:
 
     def _newton_step(self) -> float:
         past = self.step - self.config.adam_steps
-        return self.newton.step(*self._samples(self.step - past % self.config.refresh))
+        return self.newton.step(*self._samples(self.step - past % self.config.refresh, torch.float64, self.rank))
 
-    def _samples(self, step: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Draw this process' share of the set of one step; the same again for the same step."""
-        rng = np.random.default_rng([self.config.seed, step + 1, self.rank])
+    def _shared(self) -> torch.nn.Module:
+        """Return the model, with gradients averaged over all processes."""
+        if self.processes == 1:
+            return self.model
+        if not hasattr(self, "_distributed"):
+            self._distributed = DistributedDataParallel(self.model)
+        return self._distributed
+
+    def _samples(self, step: int, dtype: torch.dtype, rank: int) -> Batch:
+        """Draw one process' share of the set of one step; the same again for the same step."""
+        rng = np.random.default_rng([self.config.seed, step + 1, rank])
         count = max(1, self.config.samples // self.processes)
         samples = training_samples(self.config, self.dh, rng, count)
-        return tuple(
-            torch.as_tensor(array, device=self.device) for array in (samples.features, samples.target, samples.joints)
+        features, target, label = (
+            torch.as_tensor(array, dtype=dtype, device=self.device)
+            for array in (samples.features, samples.target, samples.joints)
         )
+        return features, target, label
 
     def _residuals(self, outputs: torch.Tensor, target: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
         return loss.residuals(outputs, target, label, self.config, self.dh)
 
     def _check(self, existing: float) -> None:
         """Measure the network; keep it when it is the best so far, and save the state."""
-        card, weights = self._card(), self.model.export()
+        weights = self.model.export(np.float32 if self.config.single else np.float64)
         try:
-            metrics = evaluate(Network.from_arrays(card, weights, self.dh), self.held_out, self.dh)
+            network = Network.from_arrays(self._card(), weights, self.dh)
         except NetworkError as error:
-            raise TrainingError(f"at step {self.step}: {error}; {self._kept()}") from None
+            raise TrainingError(f"step {self.step}: {error}; {self._kept()}") from None
+        metrics = raw_metrics(network, self.held_out, self.dh)
         self.error = metrics["position_mm"]["mean"]
         if self.error < self.best:
-            self.best, self.card = self.error, {**card, "metrics": metrics}
+            metrics |= polished_metrics(network, self.held_out, self.dh)
+            self.best, self.card = self.error, {**network.card, "metrics": metrics}
             if self.rank == 0 and self.best < min(existing, self.config.goal_mm):
                 checkpoint.save_network(self.path, self.card, weights)
         if self.rank == 0:
@@ -189,10 +207,10 @@ class Trainer:
             "domain": config.domain,
             "branches": list(config.branches),
             "hidden": list(config.hidden),
-            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
             "data": {
                 "labels": "closed form",
-                "samples_per_branch_and_set": config.samples,
+                "samples_in_a_set": config.samples,
                 "adam_sets": config.adam_steps,
                 "levenberg_marquardt_sets": -(-config.newton_steps // config.refresh),
                 "held_out_seed": HELD_OUT_SEED,
@@ -200,20 +218,20 @@ class Trainer:
         }
 
     def _run(self) -> str:
-        """What must be the same for a run to be resumed."""
+        """Return what must be the same for a run to be resumed."""
         return repr((dataclasses.astuple(self.config), self.dh, self.processes))
 
     def _existing_error(self) -> float:
-        """Mean error [mm] of the network that the folder already holds, inf if it holds none."""
+        """Return the mean error [mm] of the network that the folder already holds, inf if it holds none."""
         try:
             network = Network.load(self.path, self.dh)
-            return evaluate(network, self.held_out, self.dh)["position_mm"]["mean"]
+            return raw_metrics(network, self.held_out, self.dh)["position_mm"]["mean"]
         except NetworkError:
             return math.inf
 
     def _kept(self) -> str:
         kept = "the old one is kept" if self.path.is_file() else "there was none before"
-        return f"no network was written over {self.path}, {kept}"
+        return f"no worse network was written to {self.path}, {kept}"
 
     def _progress(self) -> Progress:
         return Progress(
@@ -224,5 +242,5 @@ class Trainer:
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=self.console,
-            disable=self.rank != 0,
+            disable=self.rank != 0 or not self.console.is_terminal,
         )
