@@ -5,9 +5,11 @@ import re
 from dataclasses import replace
 
 import cv2
+import hypothesis
 import numpy as np
 import pytest
 from conftest import calibrate_for
+from hypothesis import strategies as st
 from pinhole_scene import Box, Scene
 from ur5e_nik_vision.colour import COLOURS
 from ur5e_nik_vision.detection import DetectorSettings, find_cubes, fold_yaw
@@ -327,6 +329,25 @@ def test_noise_of_the_colour_is_ignored_quickly(calibration):
     detection = find_cubes(picture, calibration, RED, SETTINGS)
     assert detection.cubes == ()
     assert len(detection.rejections) <= 24
+
+
+@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.given(
+    st.lists(
+        st.lists(st.tuples(st.integers(300, 660), st.integers(80, 400)), min_size=1, max_size=8), min_size=1, max_size=4
+    ),
+    st.sampled_from([0, 140, 255]),
+)
+def test_red_shapes_of_any_kind_end_in_finite_cubes_or_reasons(calibration, shapes, table):
+    picture = np.full((480, 640, 3), table, np.uint8)
+    for shape in shapes:
+        cv2.fillPoly(picture, [np.array(shape)], (25, 25, 200))
+    with np.errstate(all="raise", under="ignore"):
+        detection = find_cubes(picture, calibration, RED, replace(WIDE, min_area=9.0))
+    for cube in detection.cubes:
+        assert np.isfinite([*cube.position, cube.yaw, cube.width]).all()
+        assert 0.65 * 0.045 <= cube.width <= 1.35 * 0.045
+    assert all(rejection.reason for rejection in detection.rejections)
 
 
 def test_other_picture_sizes(calibration):
