@@ -17,7 +17,7 @@ setup(
         (f"share/{package_name}/urdf", glob("urdf/*")),
         (f"share/{package_name}/worlds", glob("worlds/*")),
     ],
-    install_requires=["setuptools", "numpy", "ruckig", "PyYAML"],
+    install_requires=["setuptools", "numpy", "PyYAML"],
     extras_require={"test": ["pytest", "hypothesis"]},
     zip_safe=False,
     maintainer="ur5e_nik maintainers",

@@ -1,4 +1,4 @@
-"""A cell that only exists in ROS messages: an arm that follows trajectories exactly, an IK service, cubes that are seen.
+"""A cell that exists in ROS messages only: an arm that follows trajectories exactly, an IK service, visible cubes.
 
 Every part can be told to misbehave, which is what the tests of the task are about. It runs in the test's own process;
 the task runs in another and meets it over DDS.
@@ -6,6 +6,7 @@ the task runs in another and meets it over DDS.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,10 +31,11 @@ from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
-from ur5e_nik_bringup.kinematics import tool_pose
+from ur5e_nik_bringup.kinematics import JOINT_LIMITS, A, D, tool_pose
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.trajectory import Trajectory
-from ur5e_nik_bringup.waypoints import Spot
+from ur5e_nik_bringup.waypoints import Spot, nearest_turn
+
 from ur5e_nik_msgs.action import PickPlace
 from ur5e_nik_msgs.srv import SolveIK
 
@@ -41,13 +44,17 @@ ARM = SETTINGS.arm_joints
 GRIPPER = SETTINGS.gripper_joints[0]
 HELD = 0.4  # where a cube stops the fingers [rad]
 STEP = 0.02  # simulated time between two joint states [s]
+LATE = 2.5  # when a "mute" server answers after all (wall time) [s]
 Result = FollowJointTrajectory.Result
 
 
 @dataclass
 class Faults:
-    """What goes wrong. ``control`` is asked for each trajectory goal by its number and joints: "", "refuse", "mute",
-    "slow", "never", or an error code to abort with half-way."""
+    """What goes wrong.
+
+    ``control`` is asked for each trajectory goal by its number and joints: "", "refuse", "mute", "slow", "never", or an
+    error code to abort with half-way.
+    """
 
     control: Any = lambda number, joints: ""
     ik: str = ""  # "mute", "nan", "wrong", "short", "unreachable", "frame"
@@ -65,7 +72,16 @@ class Sent:
     trajectory: Trajectory
     start: dict[str, float]
     ended: str = ""
-    cancelled_after: float = 0.0
+
+
+@dataclass
+class _Active:
+    """The goal under way: its handle, when it began (simulated time) and what goes wrong with it."""
+
+    handle: Any
+    sent: Sent
+    started: float
+    fault: Any
 
 
 class FakeCell:
@@ -86,9 +102,11 @@ class FakeCell:
         self.positions: dict[str, float] = {}
         self.reset()
         self._lock = threading.RLock()
-        self._active: tuple[Sent, float, float] | None = None
+        self._active: _Active | None = None
         self._over = threading.Condition(self._lock)
         self._random = random.Random(0)
+        self._side = 1
+        self._runs: list[GoalRun] = []
         self._build()
         self.executor = MultiThreadedExecutor(num_threads=6, context=self.context)
         self.executor.add_node(self.node)
@@ -98,12 +116,13 @@ class FakeCell:
             thread.start()
 
     def reset(self) -> None:
-        """Everything in order, the arm at the look posture, no cubes."""
+        """Everything in order, the arm at the look posture, no cubes; back when that has been told."""
         self.faults = Faults()
         self.cubes, self.placed, self.held = [], [], None
         self.sent, self.ik_calls = [], []
         self.positions = {**dict(zip(ARM, SETTINGS.look_posture, strict=True)), GRIPPER: 0.0}
         self.positions.update({f"finger_{i}": 0.1 * i for i in range(9)})
+        time.sleep(0.05)
 
     def close(self) -> None:
         """End everything."""
@@ -117,6 +136,18 @@ class FakeCell:
         self._threads[0].join()
 
     # What tests ask and do
+
+    def see(self, *cubes: Spot) -> None:
+        """Put these cubes before the camera, and no others."""
+        self.cubes = list(cubes)
+
+    def tool(self, joints: np.ndarray) -> np.ndarray:
+        """Position (3,) of tool0."""
+        return tool_pose(joints)[0]
+
+    def yaw(self, joints: np.ndarray) -> float:
+        """Of tool0."""
+        return float(np.arctan2(*tool_pose(joints)[1][[1, 0], 0]))
 
     @property
     def arm(self) -> np.ndarray:
@@ -138,7 +169,17 @@ class FakeCell:
 
     def start(self, count: int = 0, places: list[Pose] | None = None) -> GoalRun:
         """Send a pick_place goal."""
-        return GoalRun(self, PickPlace.Goal(count=count, places=places or []))
+        run = GoalRun(self, PickPlace.Goal(count=count, places=places or []))
+        self._runs.append(run)
+        return run
+
+    def end_goals(self) -> None:
+        """Cancel the goals that a test has left."""
+        for run in self._runs:
+            if run.accepted and not run.done:
+                run.cancel()
+                run.result()
+        self._runs.clear()
 
     def call(self, name: str, timeout: float = 10.0) -> Trigger.Response:
         """Call one of the task's services."""
@@ -169,7 +210,7 @@ class FakeCell:
             SETTINGS.trajectory_action,
             self._on_execute,
             goal_callback=self._on_goal,
-            cancel_callback=self._on_cancel,
+            cancel_callback=lambda _: CancelResponse.ACCEPT,
             callback_group=self._group,
         )
 
@@ -177,7 +218,7 @@ class FakeCell:
 
     def _build(self) -> None:
         node, self._group = self.node, ReentrantCallbackGroup()
-        self._clock = node.create_publisher(Clock, "/clock", 5)
+        self._clock = node.create_publisher(Clock, "clock", 5)
         self._states = node.create_publisher(JointState, SETTINGS.joint_states_topic, 5)
         self._poses = node.create_publisher(PoseStamped, "cube_pose", 5)
         self.pick_place = ActionClient(node, PickPlace, "pick_place", callback_group=self._group)
@@ -185,10 +226,8 @@ class FakeCell:
         self.start_controller()
 
     def _spin(self) -> None:
-        try:
+        with contextlib.suppress(ExternalShutdownException):
             self.executor.spin()
-        except ExternalShutdownException:
-            pass
 
     def _run(self) -> None:
         frames = 0
@@ -209,8 +248,11 @@ class FakeCell:
     def _advance(self) -> None:
         if self._active is None:
             return
-        sent, started, slowness = self._active
-        elapsed = (self.time - started) / slowness
+        sent, fault = self._active.sent, self._active.fault
+        if self._active.handle.is_cancel_requested:
+            self._end("cancelled")
+            return
+        elapsed = (self.time - self._active.started) / (3.0 if fault == "slow" else 1.0)
         point = sent.trajectory.sample(elapsed)[0][0]
         for name, position in zip(sent.joints, point, strict=True):
             if name == GRIPPER:
@@ -221,7 +263,9 @@ class FakeCell:
             self._let_go(Spot(0.5, -0.3, 0.0225, 0.2))
             self.cubes, self.positions[GRIPPER] = self.placed, 0.8
             self.placed, self.faults.grip = [], ""
-        if elapsed >= sent.trajectory.duration:
+        if isinstance(fault, int) and elapsed >= sent.trajectory.duration / 2:
+            self._end("aborted")
+        elif elapsed >= sent.trajectory.duration and fault != "never":
             self._end("succeeded")
 
     def _grip(self, position: float) -> None:
@@ -249,7 +293,7 @@ class FakeCell:
 
     def _end(self, how: str) -> None:
         assert self._active
-        self._active[0].ended = how
+        self._active.sent.ended = how
         self._active = None
         self._over.notify_all()
 
@@ -278,7 +322,8 @@ class FakeCell:
         message.header.stamp = Time(nanoseconds=round(1e9 * (self.time - 20.0 * (fault == "stale")))).to_msg()
         message.pose = pose(cube)
         if fault == "jumping":
-            message.pose.position.x += self._random.choice([-0.05, 0.0, 0.05]) + self._random.uniform(0.01, 0.02)
+            self._side = -self._side
+            message.pose.position.x += 0.02 * self._side
         if fault == "nan":
             message.pose.position.x = float("nan")
         self._poses.publish(message)
@@ -288,7 +333,7 @@ class FakeCell:
     def _on_goal(self, request: Any) -> GoalResponse:
         fault = self.faults.control(len(self.sent), list(request.trajectory.joint_names))
         if fault == "mute":
-            time.sleep(30.0)
+            self._ending.wait(LATE)
         points = request.trajectory.points
         trajectory = Trajectory(
             np.array([p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]),
@@ -307,48 +352,23 @@ class FakeCell:
             number = max(i for i, sent in enumerate(self.sent) if sent.joints == names and not sent.ended)
             sent = self.sent[number]
             fault = self.faults.control(number, names)
-            if fault == "never":
-                self._over.wait_for(lambda: handle.is_cancel_requested or self._ending.is_set())
-                sent.ended = "cancelled"
-                handle.canceled()
-                return Result()
-            self._active = (sent, self.time, 3.0 if fault == "slow" else 1.0)
-            if isinstance(fault, int) and fault:
-                half = self.time + sent.trajectory.duration / 2
-                self._over.wait_for(lambda: self.time >= half or sent.ended, timeout=10.0)
-                while self.time < half and not sent.ended:
-                    self._over.wait(0.01)
-                self._end("aborted")
-                handle.abort()
-                return Result(error_code=fault, error_string="as the test wants it")
+            self._active = _Active(handle, sent, self.time, fault)
             self._over.wait_for(lambda: sent.ended or self._ending.is_set())
         if sent.ended == "cancelled":
             handle.canceled()
-        elif sent.ended == "succeeded":
+            return Result()
+        if sent.ended == "succeeded":
             handle.succeed()
-        else:
-            handle.abort()
-        return Result()
-
-    def _on_cancel(self, _: Any) -> CancelResponse:
-        with self._over:
-            if self._active:
-                self._active[0].cancelled_after = self.time - self._active[1]
-                self._end("cancelled")
-        # A goal that never ends looks at its handle, which knows of the cancel only after this has returned.
-        threading.Timer(0.05, self._wake).start()
-        return CancelResponse.ACCEPT
-
-    def _wake(self) -> None:
-        with self._over:
-            self._over.notify_all()
+            return Result()
+        handle.abort()
+        return Result(error_code=fault or Result.INVALID_GOAL, error_string="as the test wants it")
 
     # The IK node
 
     def _on_ik(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
         fault = self.faults.ik
         if fault == "mute":
-            time.sleep(30.0)
+            self._ending.wait(LATE)
         p, q = request.target.pose.position, request.target.pose.orientation
         by_name = dict(zip(request.seed.name, request.seed.position, strict=True))
         target = np.array([p.x, p.y, p.z])
@@ -374,29 +394,26 @@ class FakeCell:
         return response
 
 
-def solve(target: np.ndarray, yaw: float, seed: np.ndarray) -> np.ndarray | None:
-    """Joints of the tool-down pose by damped Newton steps from the seed; None where they do not converge."""
-    c, s = np.cos(yaw), np.sin(yaw)
-    wanted = np.array([[c, s, 0.0], [s, -c, 0.0], [0.0, 0.0, -1.0]])
+def solve(target: np.ndarray, yaw: float, seed: np.ndarray, elbow: int = 1) -> np.ndarray | None:
+    """Joints (6,) of tool0 at target (3,), pointing down at a yaw, full turns as in the seed; None out of reach.
 
-    def error(q: np.ndarray) -> np.ndarray:
-        position, rotation = tool_pose(q)
-        turn = sum(np.cross(rotation[:, k], wanted[:, k]) for k in range(3)) / 2
-        # The sine alone would also vanish half a turn away.
-        if np.trace(rotation.T @ wanted) < 0.0:
-            turn = np.array([0.0, 0.0, -1.0]) if turn[2] < 0.0 else np.array([0.0, 0.0, 1.0])
-        return np.concatenate([target - position, turn])
-
-    q = seed.copy()
-    for _ in range(60):
-        e = error(q)
-        if np.linalg.norm(e) < 1e-10:
-            return q
-        jacobian = np.stack([(e - error(q + 1e-6 * axis)) / 1e-6 for axis in np.eye(6)], axis=-1)
-        damping = 1e-4 * min(1.0, np.linalg.norm(e))
-        step = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + damping * np.eye(6), e)
-        q = q + step * min(1.0, 0.5 / np.max(np.abs(step)))
-    return None
+    Of the eight branches the one of the look posture; ``elbow`` -1 gives its mirrored elbow.
+    """
+    # Seen from the turned shoulder the tool stands at (ahead, d4); upper arm and forearm reach for what is left of
+    # ahead and height when wrist lengths are taken off, which at q2 + q3 + q4 = q5 = -90 deg are constants.
+    distance = np.hypot(target[0], target[1])
+    if distance < D[3]:
+        return None
+    ahead = np.sqrt(distance**2 - D[3] ** 2)
+    pan = np.arctan2(target[1], target[0]) - np.arctan2(D[3], ahead)
+    x, z = -(ahead - D[4]), target[2] + D[5] - D[0]
+    cosine = (x**2 + z**2 - A[1] ** 2 - A[2] ** 2) / (2 * A[1] * A[2])
+    if abs(cosine) > 1.0:
+        return None
+    q3 = elbow * np.arccos(cosine)
+    q2 = np.arctan2(-z, -x) - np.arctan2(-A[2] * np.sin(q3), -A[1] - A[2] * np.cos(q3))
+    joints = np.array([pan, q2, q3, -np.pi / 2 - q2 - q3, -np.pi / 2, pan - np.pi / 2 - yaw])
+    return nearest_turn(joints, seed, JOINT_LIMITS)
 
 
 class GoalRun:
@@ -437,33 +454,43 @@ class GoalRun:
         return self._answer.result().result
 
 
-@dataclass
 class TaskProcess:
-    """The task node as a process of its own."""
+    """The task node as a process of its own; ready when the constructor returns."""
 
-    domain: int
-    arguments: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
+    def __init__(self, domain: int, parameters: Sequence[str] = (), wait: bool = True, namespace: str = "") -> None:
+        words = [word for p in ("use_sim_time:=true", *parameters) for word in ("-p", p)]
+        if namespace:
+            words += ["-r", f"__ns:=/{namespace}", "-r", "/clock:=clock"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "ur5e_nik_bringup.task_node", "--ros-args", "-p", "use_sim_time:=true"]
-            + [word for argument in self.arguments for word in ("-p", argument)],
-            env={**os.environ, "ROS_DOMAIN_ID": str(self.domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
+            [sys.executable, "-m", "ur5e_nik_bringup.task_node", "--ros-args", *words],
+            env={**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
+        self.output = ""
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        if wait:
+            wait_for(lambda: "ready" in self.output, 20.0, "the task node")
 
-    def end(self, number: int = signal.SIGINT, timeout: float = 10.0) -> tuple[int, str, float]:
-        """Send a signal; exit code, all output and the seconds until the end."""
+    def _read(self) -> None:
+        for line in self.process.stdout:
+            self.output += line
+
+    def wait(self, timeout: float = 10.0) -> int:
+        """Its exit code; killed if it does not end in time."""
+        try:
+            return self.process.wait(timeout)
+        finally:
+            self.process.kill()
+            self._reader.join()
+
+    def end(self, number: int = signal.SIGINT) -> tuple[int, float]:
+        """Send a signal; exit code and the seconds until the end."""
         began = time.monotonic()
         self.process.send_signal(number)
-        try:
-            output, _ = self.process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
-        return self.process.returncode, output, time.monotonic() - began
+        return self.wait(), time.monotonic() - began
 
 
 def pose(spot: Spot) -> Pose:

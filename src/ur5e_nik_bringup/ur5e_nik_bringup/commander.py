@@ -181,7 +181,7 @@ class Commander:
         self._require_controller()
         goal = FollowJointTrajectory.Goal()
         goal.trajectory.joint_names = joints
-        goal.trajectory.points = _points(trajectory)
+        goal.trajectory.points = _points(trajectory.in_nanoseconds())
         motion = Motion(joints, trajectory, self.now())
         self._motion = motion
         self._post(lambda: self._controller.send_goal_async(goal), lambda answer: self._accept(motion, answer))
@@ -301,15 +301,18 @@ class Commander:
             self._sightings.clear()
             self._cube_problem = None
 
+        began, wall_began = self.now(), time.monotonic()
+
         def seen() -> tuple[Spot | None, ...]:
             pair = self._last_two(since, wanted)
             if len(pair) == 2 and self._agree(*pair):
                 return (pair[1].cube,)
-            now = self.now()
-            if pair and now - since >= self.settings.settle_timeout:
+            now, wall = self.now(), time.monotonic() - wall_began
+            if pair and now - began >= self.settings.settle_timeout:
                 raise self._unsettled(pair)
-            newest = pair[-1].stamp if pair else since
-            return (None,) if now - newest >= self.settings.look_timeout else ()
+            quiet = now - max(began, pair[-1].stamp if pair else 0.0)
+            over = quiet >= self.settings.look_timeout and wall >= self.settings.look_timeout_wall
+            return (None,) if over else ()
 
         (cube,) = self._wait(seen, moving=True)
         if cube:

@@ -164,7 +164,9 @@ class PickPlace:
         cube = self._at_hand
         if not self._places:
             self._say(State.PLAN, "no place is free")
-            self._end_cube(Code.NO_PLACE, "every place is taken")
+            self._end_cube(
+                Code.NO_PLACE, "every place is taken; the service clear_places says that they are free again"
+            )
             return Event.NO_PLACE
         posture = self._arm.reading().arm
         if cube.detected is None:
@@ -174,12 +176,13 @@ class PickPlace:
             cube.solvers = self._place.solvers
             return Event.HOLDING
         self._say(State.PLAN, f"planning from {_at(cube.detected)} to {_at(self._places[0])}")
+        self._in_view_since = self._arm.now()  # for the look that follows where there is no way
+        if self._settings.below_table(cube.detected):
+            self._end_cube(Code.INVALID_GOAL_CONSTRAINTS, f"the cube at {_at(cube.detected)} is inside the table")
+            return Event.NO_WAY
         try:
-            if self._settings.below_table(cube.detected):
-                raise Unreachable(f"{_at(cube.detected)} is inside the table")
             self._pick = self._planner.pick(cube.detected, posture, cube.attempts)
         except Unreachable as unreachable:
-            self._in_view_since = self._arm.now()
             self._end_cube(Code.NO_IK_SOLUTION, str(unreachable))
             return Event.NO_WAY
         self._place = self._plan_place(self._pick.top)

@@ -110,6 +110,9 @@ class Settings:
     same_cube: float = _value(0.03, "a cube seen this near to one that was given up is that one [m]", 1e-3, 0.2)
 
     look_timeout: float = _value(2.0, "no cube seen for this long: none is left (ROS time) [s]", 0.1, 60.0)
+    look_timeout_wall: float = _value(
+        1.0, "and for this long by the wall's clock: a camera may be slower than a fast simulation [s]", 0.0, 60.0
+    )
     settle_timeout: float = _value(
         8.0, "a cube whose looks do not agree for this long ends the goal (ROS time) [s]", 0.5, 60.0
     )
@@ -128,7 +131,7 @@ class Settings:
     stall_timeout: float = _value(
         5.0, "without a new joint state, or with the clock standing still (wall time) [s]", 0.2, 60.0
     )
-    state_age: float = _value(1.0, "oldest joint state to start from (ROS time) [s]", 0.02, 60.0)
+    state_age: float = _value(0.1, "a motion starts from a joint state that is not older (ROS time) [s]", 0.0, 10.0)
 
     def problem(self) -> str:
         """What is wrong with these values, or an empty string."""

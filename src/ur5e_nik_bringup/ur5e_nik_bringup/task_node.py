@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ import rclpy
 from geometry_msgs.msg import Pose
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import MultiThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
@@ -97,7 +98,12 @@ class TaskNode(Node):
             places = [_spot(k, pose, self._arm.settings) for k, pose in enumerate(goal.request.places)]
             return PickPlace(self._arm, self._tray, tell).run(goal.request.count, places)
 
-        outcome = self._do(job, interrupted)
+        try:
+            return self._answer(goal, self._do(job, interrupted))
+        finally:
+            self._busy.release()
+
+    def _answer(self, goal: Any, outcome: Outcome) -> PickPlaceAction.Result:
         if outcome.code is Code.SUCCESS:
             goal.succeed()
         elif outcome.code is Code.PREEMPTED and goal.is_cancel_requested:
@@ -126,7 +132,10 @@ class TaskNode(Node):
             if not self._reserve():
                 response.message = f"refused: busy with {self._status}"
                 return response
-            outcome = self._do(lambda: job(PickPlace(self._arm, self._tray, self._tell)), self._leave_if_closing)
+            try:
+                outcome = self._do(lambda: job(PickPlace(self._arm, self._tray, self._tell)), self._leave_if_closing)
+            finally:
+                self._busy.release()
             response.success, response.message = outcome.code is Code.SUCCESS, outcome.message
             return response
 
@@ -138,7 +147,7 @@ class TaskNode(Node):
         return not self._closing.is_set() and self._busy.acquire(blocking=False)
 
     def _do(self, job: Callable[[], Outcome], interrupted: Callable[[], None]) -> Outcome:
-        """Run a job for which the arm is reserved. Whatever happens, the arm is stopped and free afterwards."""
+        """Run a job for which the arm is reserved. Whatever happens, the arm is stopped afterwards."""
         try:
             self._arm.settings = parameters.read(self)
             self._arm.interrupted = interrupted
@@ -151,7 +160,6 @@ class TaskNode(Node):
             outcome = Outcome(Code.FAILURE, f"{type(bug).__name__}: {bug}", [])
         finally:
             self._status = "idle"
-            self._busy.release()
         self.get_logger().info(f"{outcome.code.name}: {outcome.message}")
         return outcome
 
@@ -220,22 +228,27 @@ def main() -> int:
         return 1
     executor = MultiThreadedExecutor(num_threads=4)
     executor.add_node(node)
+    failures: list[Exception] = []
     # Python runs signal handlers in the main thread only, and not while it waits inside the middleware.
-    spinning = threading.Thread(target=_spin, args=(executor, stop))
+    spinning = threading.Thread(target=_spin, args=(executor, stop, failures))
     spinning.start()
     stop.wait()
     node.close()
+    time.sleep(0.1)  # for the last answers
     executor.shutdown(timeout_sec=0.3)
+    spinning.join(timeout=0.5)
     rclpy.try_shutdown()
-    spinning.join()
-    return 0
+    return 1 if failures else 0
 
 
-def _spin(executor: MultiThreadedExecutor, stop: threading.Event) -> None:
+def _spin(executor: MultiThreadedExecutor, stop: threading.Event, failures: list[Exception]) -> None:
     try:
         executor.spin()
-    except ExternalShutdownException:
-        pass
+    except Exception as failure:
+        # What the executor meets while it is being shut down does not matter any more.
+        if not stop.is_set():
+            failures.append(failure)
+            traceback.print_exc()
     finally:
         stop.set()
 

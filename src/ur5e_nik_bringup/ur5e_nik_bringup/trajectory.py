@@ -13,15 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import Chebyshev
 from numpy.typing import ArrayLike, NDArray
-from ruckig import InputParameter, Result, Ruckig
-from ruckig import Trajectory as TimeLaw
 
 Array = NDArray[np.float64]
 # Position and its first two derivatives by the path parameter s in [0, 1], each (len(s), J).
 Path = Callable[[Array], tuple[Array, Array, Array]]
 
 LONGEST_STEP = 0.04  # between two knots of a curved path [s]
-SHORTEST_STEP = 1e-5  # closer knots are merged [s]
+SHORTEST_STEP = 2e-4  # closer knots are merged: rounding would show as jerk [s]
+SAMPLING_SLACK = 1e-3  # peaks may lie between the samples by which they are found
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,14 @@ class Trajectory:
             self.accelerations / factor**2,
         )
 
+    def in_nanoseconds(self) -> Trajectory:
+        """The same motion with its knots at whole nanoseconds, as messages carry them."""
+        times = np.round(self.times, 9)
+        # Moving a knot without its state would show as jerk.
+        q, dq, ddq, _ = self.sample(times)
+        q[-1], dq[-1], ddq[-1] = self.positions[-1], self.velocities[-1], self.accelerations[-1]
+        return Trajectory(times, q, dq, ddq)
+
     def peaks(self, samples: int = 12) -> Limits:
         """Largest magnitudes of velocity, acceleration and jerk per joint, sampled in every piece."""
         pieces = np.repeat(np.arange(len(self.times) - 1), samples)
@@ -101,8 +108,9 @@ def joint_move(start: ArrayLike, goal: ArrayLike, limits: Limits) -> Trajectory:
         raise ValueError("start and goal are the same posture: there is nothing to move")
 
     def path(s: Array) -> tuple[Array, Array, Array]:
-        ones = np.ones((len(s), 1))
-        return start + s[:, None] * way, ones * way, 0.0 * ones * way
+        q = start + s[:, None] * way
+        q[-1] = goal
+        return q, np.broadcast_to(way, q.shape), np.zeros_like(q)
 
     return _timed(path, limits, longest_step=np.inf)
 
@@ -154,74 +162,85 @@ def chain(parts: list[Trajectory], limits: Limits, cut: float) -> tuple[Trajecto
     return whole, passed
 
 
+@dataclass(frozen=True)
+class _TimeLaw:
+    """The quickest way of s from rest at 0 to rest at 1, by the times at which its jerk jumps, (8,)."""
+
+    knots: Array
+    jerk: float
+
+    @classmethod
+    def within(cls, velocity: float, acceleration: float, jerk: float) -> _TimeLaw:
+        """Raises ValueError for limits that are not positive."""
+        if not min(velocity, acceleration, jerk) > 0.0:
+            raise ValueError(f"limits must be positive, not {velocity:g}, {acceleration:g}, {jerk:g}")
+        rise = min(acceleration / jerk, (velocity / jerk) ** (1 / 2), (1 / (2 * jerk)) ** (1 / 3))
+        slope = jerk * rise  # acceleration that is reached
+        hold = min(velocity / slope - rise, (-3 * rise + (rise**2 + 4 / slope) ** (1 / 2)) / 2)
+        hold = max(hold, 0.0)
+        speed = slope * (rise + hold)
+        cruise = max(1 / speed - 2 * rise - hold, 0.0)
+        return cls(np.cumsum([0.0, rise, hold, rise, cruise, rise, hold, rise]), jerk)
+
+    def at(self, times: Array) -> tuple[Array, Array, Array]:
+        """s and its first two derivatives, (N,) each."""
+        end = self.knots[-1]
+        # The second half is the first one backwards, which makes the end as exact as the start.
+        late = times > end / 2
+        t = np.where(late, end - times, times)
+        s, ds, dds = np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)
+        for knot, jump in zip(self.knots, self.jerk * np.array([1, -1, -1, 1]), strict=False):
+            past = np.maximum(t - knot, 0.0)
+            s += jump * past**3 / 6
+            ds += jump * past**2 / 2
+            dds += jump * past
+        return np.where(late, 1.0 - s, s), ds, np.where(late, -dds, dds)
+
+
 def _timed(path: Path, limits: Limits, longest_step: float, largest_rate: float = np.inf) -> Trajectory:
     _, slope, _ = path(np.linspace(0.0, 1.0, 33))
     steepest = np.maximum(np.abs(slope).max(axis=0), 1e-12)
     velocity, acceleration, jerk = (
         float(np.min(bound / steepest)) for bound in (limits.velocity, limits.acceleration, limits.jerk)
     )
-    law = _rest_to_rest(min(velocity, largest_rate), acceleration, jerk)
-    knots = _law_knots(law)
+    law = _TimeLaw.within(min(velocity, largest_rate), acceleration, jerk)
+    knots = _apart(law.knots)
     pieces = [
         np.linspace(a, b, max(1, int(np.ceil((b - a) / longest_step))), endpoint=False)
         for a, b in zip(knots[:-1], knots[1:], strict=True)
     ]
     times = np.append(np.concatenate(pieces), knots[-1])
-    s, ds, dds = (np.array(column)[:, None] for column in zip(*(_state(law, t) for t in times), strict=True))
-    s[0], s[-1] = 0.0, 1.0
-    for ends in (ds, dds):
-        ends[0] = ends[-1] = 0.0
-    q, dq, ddq = path(s[:, 0])
-    trajectory = Trajectory(times, q, dq * ds, dq * dds + ddq * ds**2)
+    s, ds, dds = law.at(times)
+    q, dq, ddq = path(s)
+    trajectory = Trajectory(times, q, dq * ds[:, None], dq * dds[:, None] + ddq * ds[:, None] ** 2)
     return trajectory.slower(_slow_down(trajectory, limits))
-
-
-def _rest_to_rest(velocity: float, acceleration: float, jerk: float) -> TimeLaw:
-    """The quickest law for s from 0 to 1."""
-    problem = InputParameter(1)
-    problem.current_position, problem.target_position = [0.0], [1.0]
-    problem.max_velocity = [velocity]
-    problem.max_acceleration = [acceleration]
-    problem.max_jerk = [jerk]
-    law = TimeLaw(1)
-    result = Ruckig(1).calculate(problem, law)
-    if result not in (Result.Working, Result.Finished):
-        raise ValueError(f"no time law within velocity, acceleration and jerk limits ({result})")
-    return law
-
-
-def _law_knots(law: TimeLaw) -> Array:
-    """Times at which the law's jerk may jump, with the ends."""
-    times = np.concatenate([[0.0], np.cumsum(law.profiles[0][0].t)])
-    times[-1] = law.duration
-    return _apart(times)
-
-
-def _state(law: TimeLaw, time: float) -> tuple[float, float, float]:
-    position, velocity, acceleration = law.at_time(time)
-    return position[0], velocity[0], acceleration[0]
 
 
 def _slow_down(trajectory: Trajectory, limits: Limits) -> float:
     """Factor >= 1 by which the trajectory must be slower to keep the limits."""
     peaks = trajectory.peaks()
-    factor = max(
+    share = max(
         float(np.max(peaks.velocity / limits.velocity)),
         float(np.max(peaks.acceleration / limits.acceleration)) ** (1 / 2),
         float(np.max(peaks.jerk / limits.jerk)) ** (1 / 3),
     )
-    # A hair more, so that rounding does not leave a limit touched from above.
-    return max(1.0, factor * (1.0 + 1e-9))
+    return max(1.0, share * (1.0 + SAMPLING_SLACK))
 
 
 def _superposed(first: Trajectory, second: Trajectory, start: float) -> Trajectory:
     """The sum of both motions, the second from ``start`` on; exact, as both are quintic between the joint knots."""
     end = start + second.duration
     times = _apart(np.sort(np.concatenate([first.times, second.times + start])), end)
-    a = first.sample(times)
-    b = second.sample(times - start)
     # Outside its own time a motion rests: the clipped samples are its ends.
-    return Trajectory(times, a[0] + b[0] - second.positions[0], a[1] + b[1], a[2] + b[2])
+    q, dq, ddq = (
+        one + other for one, other in zip(first.sample(times)[:3], second.sample(times - start)[:3], strict=True)
+    )
+    q -= second.positions[0]
+    # The ends without rounding: a controller refuses a last velocity that is not zero.
+    q[0], q[-1] = first.positions[0], second.positions[-1]
+    for rest in (dq, ddq):
+        rest[0] = rest[-1] = 0.0
+    return Trajectory(times, q, dq, ddq)
 
 
 def _apart(times: Array, end: float | None = None) -> Array:
