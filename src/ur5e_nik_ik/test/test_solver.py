@@ -311,8 +311,20 @@ def test_other_layouts_of_an_array_are_fine():
     wide[::2, ::2] = target
     for other in (transposed, wide[::2, ::2], target.tolist(), target.astype(object)):
         assert np.array_equal(SOLVER.solve(other, seed.tolist()).joints, expected)
+    fixed, fixed_seed = target.copy(), seed.copy()
+    fixed.flags.writeable = fixed_seed.flags.writeable = False
+    assert np.array_equal(SOLVER.solve(fixed, fixed_seed).joints, expected)
     single = SOLVER.solve(target.astype(np.float32), seed)
     assert isinstance(single, Solution)
+
+
+def test_an_answer_does_not_change_with_the_arrays_it_was_asked_with():
+    target, seed = tool_down(0.4, 0.0, 0.1), REST_POSTURE.copy()
+    answer = SOLVER.solve(target, seed)
+    before = [q.copy() for q in (answer.joints, *answer.alternatives)]
+    target[:3, 3], seed[:] = 0.0, 0.0
+    SOLVER.solve(random_poses(1, 58)[0])
+    assert all(np.array_equal(a, b) for a, b in zip(before, (answer.joints, *answer.alternatives), strict=True))
 
 
 def test_batches_of_other_shapes_are_refused_and_empty_ones_are_empty():

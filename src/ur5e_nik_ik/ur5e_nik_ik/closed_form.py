@@ -2,7 +2,7 @@
 
 branch = 4 * shoulder + 2 * wrist + elbow, and a bit is 1 when
   shoulder: the wrist centre (origin of DH frame 5) lies on the +x side of DH frame 1,
-  wrist:    sin(q5) > 0,
+  wrist:    q5 > 0 (q5 wrapped to (-pi, pi]),
   elbow:    q3 < 0 (q3 wrapped to (-pi, pi]).
 The rest posture (0, -90, 90, -90, -90, 0) deg is in branch 0.
 """
@@ -36,7 +36,7 @@ def branch_of(q: np.ndarray, dh: DhParameters) -> np.ndarray:
     q = np.asarray(q, dtype=float)
     frames = link_frames(q, dh)
     shoulder = (frames[..., 5, :3, 3] * frames[..., 1, :3, 0]).sum(axis=-1) > 0.0
-    wrist = np.sin(q[..., 4]) > 0.0
+    wrist = wrap(q[..., 4]) > 0.0
     elbow = wrap(q[..., 2]) < 0.0
     return 4 * shoulder + 2 * wrist + elbow
 

@@ -35,15 +35,13 @@ class IkNode(Node):
             raise ParameterError(str(error)) from error
         self._networks = self._load_networks(values["networks"], self._dh)
         self._rest = rest_posture(values)
+        started = time.perf_counter()
         self._solver = make_solver(values, self._dh, self._networks)
+        seconds = time.perf_counter() - started
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
-
-        started = time.perf_counter()
-        self._solver.warm_up()
         self.create_service(SolveIK, "solve_ik", self._solve_ik)
         names = ", ".join(network.card["name"] for network in self._networks) or "none"
-        seconds = time.perf_counter() - started
         self.description = f"ready: arm {self._dh.name}, networks: {names}, warmed up in {seconds:.1f} s"
 
     def _load_networks(self, names: list[str], dh: DhParameters) -> list[Network]:

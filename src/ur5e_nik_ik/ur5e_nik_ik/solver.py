@@ -68,7 +68,7 @@ class Solution:
     steps: int
     position_error: float
     orientation_error: float
-    _question: tuple["Solver", np.ndarray, np.ndarray] = field(repr=False)
+    _question: tuple["Solver", np.ndarray] = field(repr=False)
 
     @property
     def alternatives(self) -> list[np.ndarray]:
@@ -76,8 +76,8 @@ class Solution:
 
         Worked out by the closed form when asked for, and verified as the answer is.
         """
-        solver, target, seed = self._question
-        return solver._others(target, seed, self)
+        solver, question = self._question
+        return solver._others(question, self)
 
     @property
     def singular(self) -> tuple[str, ...]:
@@ -118,15 +118,19 @@ class BatchSolution:
         return _REASONS.get(int(self._outcomes[row]))
 
 
-_FLOAT = np.dtype(float)
+# The kernels are compiled for writable arrays.
+_REST_POSTURE = REST_POSTURE.copy()
 
 
 def _own(values: np.ndarray) -> np.ndarray:
     """Return a copy in C order of type float, which the kernels are compiled for."""
-    if type(values) is np.ndarray and values.dtype is _FLOAT:
-        # Half the time of np.array.
-        return values.copy()
-    return np.array(values, dtype=_FLOAT, order="C")
+    return np.array(values, dtype=float, order="C")
+
+
+def _wrong_shape(target: np.ndarray, seed: np.ndarray) -> Refusal:
+    if target.shape != (4, 4):
+        return Refusal(Reason.NOT_A_POSE, f"the target has shape {target.shape}, not (4, 4)")
+    return Refusal(Reason.BAD_SEED, f"the seed has shape {seed.shape}, not (6,)")
 
 
 class Solver:
@@ -148,7 +152,7 @@ class Solver:
         lowest: float | None = None,
         posture: Posture = ANY_POSTURE,
     ):
-        """Pack everything for the kernels; the first solve compiles them or loads their cache.
+        """Pack everything for the kernels; the first solver compiles them or loads their cache.
 
         Args:
             dh: the arm.
@@ -196,9 +200,13 @@ class Solver:
         packed = pack_solver(dh, self.limits, options, self.networks)
         self._settings, self._index, self._work = packed
         self._scratch = np.zeros(core.SCRATCH)
+        self._warm_up()
 
     def solve(self, target: np.ndarray, seed: np.ndarray = REST_POSTURE, solver: str = "auto") -> Solution | Refusal:
         """Solve one pose of tool0 in base_link (4, 4).
+
+        Anything that makes arrays will do; writable arrays of floats in C order are taken as they
+        are, which is by far the fastest.
 
         Args:
             target: rotation within compiled.pose.RIGID_TOLERANCE of a rigid one.
@@ -210,16 +218,22 @@ class Solver:
         if mode is None:
             names = ", ".join(SOLVERS)
             return Refusal(Reason.BAD_SOLVER, f"unknown solver {solver!r}: use one of {names}")
-        target, seed = _own(target), _own(seed)
-        if target.shape != (4, 4):
-            return Refusal(Reason.NOT_A_POSE, f"the target has shape {target.shape}, not (4, 4)")
-        if seed.shape != (6,):
-            return Refusal(Reason.BAD_SEED, f"the seed has shape {seed.shape}, not (6,)")
-        joints = np.empty(6)
-        outcome, branch, source, steps, position_error, orientation_error = core.search(
-            target, seed, mode, self._settings, self._index, self._scratch, self._work, joints
-        )
+        if seed is REST_POSTURE:
+            seed = _REST_POSTURE
+        joints, question = np.empty(6), np.empty(core.QUESTION)
+        packed = (mode, self._settings, self._index, self._scratch, self._work, joints, question)
+        try:
+            found = core.search(target, seed, *packed)
+        except TypeError:
+            # Not what the kernel is compiled for.
+            target, seed = _own(target), _own(seed)
+            if target.ndim != 2 or seed.ndim != 1:
+                return _wrong_shape(target, seed)
+            found = core.search(target, seed, *packed)
+        outcome, branch, source, steps, position_error, orientation_error = found
         if outcome != core.SOLVED:
+            if outcome == core.WRONG_SHAPE:
+                return _wrong_shape(target, seed)
             return Refusal(_REASONS[outcome], self._explain(outcome, branch, target, seed))
         return Solution(
             joints,
@@ -228,15 +242,8 @@ class Solver:
             steps,
             position_error,
             orientation_error,
-            (self, target, seed),
+            (self, question),
         )
-
-    def warm_up(self) -> None:
-        """Compile every kernel of solve and its alternatives, or load them from the cache."""
-        target, seed, joints = np.eye(4), np.zeros(6), np.zeros((8, 6))
-        arrays = (self._settings, self._index, self._scratch, self._work)
-        core.search(target, seed, core.AUTO, *arrays, joints[0])
-        core.search_others(target, seed, seed, 0, self._settings, self._scratch, joints, np.zeros(8))
 
     def solve_batch(self, targets: np.ndarray, seeds: np.ndarray = REST_POSTURE, solver: str = "auto") -> BatchSolution:
         """Solve poses (N, 4, 4), each as `solve` does, with one seed (6,) or one each (N, 6).
@@ -271,11 +278,17 @@ class Solver:
         network = success & (sources == core.NETWORK)
         return BatchSolution(joints, success, network, branches, errors[:, 0], errors[:, 1], outcomes)
 
-    def _others(self, target: np.ndarray, seed: np.ndarray, solution: Solution) -> list[np.ndarray]:
+    def _warm_up(self) -> None:
+        target, seed, joints, question = np.eye(4), np.zeros(6), np.zeros((8, 6)), np.zeros(core.QUESTION)
+        packed = (self._settings, self._index, self._scratch, self._work)
+        core.search(target, seed, core.AUTO, *packed, joints[0], question)
+        core.search_others(question, seed, 0, self._settings, self._scratch, joints, np.zeros(8))
+        # From now on other types of arrays are errors, which solve awaits, and not compiled for.
+        core.search.disable_compile()
+
+    def _others(self, question: np.ndarray, solution: Solution) -> list[np.ndarray]:
         joints, distances = np.empty((8, 6)), np.empty(8)
-        core.search_others(
-            target, seed, solution.joints, solution.branch, self._settings, self._scratch, joints, distances
-        )
+        core.search_others(question, solution.joints, solution.branch, self._settings, self._scratch, joints, distances)
         return list(joints[np.argsort(distances)[: np.isfinite(distances).sum()]])
 
     def _explain(self, outcome: int, joint: int, target: np.ndarray, seed: np.ndarray) -> str:

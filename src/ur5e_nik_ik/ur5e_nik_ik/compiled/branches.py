@@ -209,15 +209,21 @@ def all_branches_of_poses(
 
 
 @kernel
+def branch_code(x: float, q: np.ndarray, arm: np.ndarray) -> int:
+    """Return the branch code 0..7 of joints (6,) whose wrist centre is at x along DH frame 1 [m]."""
+    code = 4 if x > 0.0 else 0
+    if wrap(q[4] + arm[10]) > 0.0:
+        code += 2
+    if wrap(q[2] + arm[8]) < 0.0:
+        code += 1
+    return code
+
+
+@kernel
 def branch_of(q: np.ndarray, arm: np.ndarray) -> int:
     """Return the branch code 0..7 of joints (6,)."""
     theta2 = q[1] + arm[7]
     theta23 = theta2 + q[2] + arm[8]
     theta234 = theta23 + q[3] + arm[9]
     x = arm[1] * math.cos(theta2) + arm[2] * math.cos(theta23) + arm[4] * math.sin(theta234)
-    code = 4 if x > 0.0 else 0
-    if math.sin(q[4] + arm[10]) > 0.0:
-        code += 2
-    if math.pi - (math.pi - q[2] - arm[8]) % (2.0 * math.pi) < 0.0:
-        code += 1
-    return code
+    return branch_code(x, q, arm)

@@ -47,7 +47,7 @@ _CACHE = cache_directory()
 _CONFIG: Any = numba.config
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+def kernel(function: Callable[..., Any]) -> Any:
     """Compile function with numba on its first call; without a writable cache, once a process."""
     if _CACHE is None:
         return numba.njit(error_model="numpy")(function)

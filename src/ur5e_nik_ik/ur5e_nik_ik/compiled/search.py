@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ur5e_nik_ik.compiled.branches import COLUMNS, SINGULAR, bend_elbow, branch_of, exists, fill_rows
+from ur5e_nik_ik.compiled.branches import COLUMNS, SINGULAR, bend_elbow, branch_code, branch_of, exists, fill_rows
 from ur5e_nik_ik.compiled.choice import (
     HOLD,
     HOLD_BONUS,
@@ -26,12 +26,15 @@ AUTO, NETWORK, CLOSED_FORM = range(3)
 
 # What came of it: SOLVED, what else pose.repair says, or the gravest of these.
 SOLVED = RIGID
-BAD_SEED, UNREACHABLE, OUTSIDE_LIMITS, NOT_COVERED, TOO_LOW, UNVERIFIED = range(3, 9)
+WRONG_SHAPE, BAD_SEED, UNREACHABLE, OUTSIDE_LIMITS, NOT_COVERED, TOO_LOW, UNVERIFIED = range(3, 10)
 
 NEWTON_STEPS = 3
 
 # A seed may lie this much outside of +-2 pi: noise of an encoder [rad].
 SEED_LIMIT = 2.0 * math.pi + 0.1
+
+# Seed and pose, one after the other: what a search was asked, once it was checked.
+QUESTION = 6 + 16
 
 # The scratch of a search: one array, a block of its rows a purpose.
 _ROWS, _CANDIDATES, _FRAMES, _MATRIX, _POSE = 0, 4, 12, 20, 26
@@ -73,7 +76,9 @@ def verify(
     good = length <= position and angle <= orientation
     if good and solver == NETWORK:
         # Polishing may have led to another branch, or across a limit.
-        good = branch_of(q, arm) == branch
+        theta1 = q[0] + arm[6]
+        x = math.cos(theta1) * frames[3, 0] + math.sin(theta1) * frames[3, 1]
+        good = branch_code(x, q, arm) == branch
         if good and not inside(q, limits):
             _, _, joint = turn_joints(q, seed, limits)
             _, length, angle = polish(q, pose, arm, position, orientation, 0, frames, error, matrix)
@@ -91,6 +96,7 @@ def search(
     scratch: np.ndarray,
     work: np.ndarray,
     joints: np.ndarray,
+    question: np.ndarray,
 ) -> tuple[int, int, int, int, float, float]:
     """Find the joints (6,) of one pose, verified by their own forward kinematics.
 
@@ -106,6 +112,7 @@ def search(
         scratch: of shape SCRATCH.
         work: packing.pack_solver.
         joints: the answer (6,), only meant if it is SOLVED.
+        question: seed and pose (QUESTION,) are copied here, for search_others.
 
     Returns:
         what came of it, the branch, the solver that answered, Newton steps, position error [m],
@@ -117,6 +124,8 @@ def search(
     pose, error = scratch[_POSE:_COST], scratch[_ERROR]
     cost, penalty = scratch[_COST], scratch[_PENALTY]
 
+    if target.shape != (4, 4) or len(seed) != 6:
+        return WRONG_SHAPE, -1, 0, 0, 0.0, 0.0
     outcome = repair(target, pose)
     if outcome != RIGID:
         return outcome, -1, 0, 0, 0.0, 0.0
@@ -124,6 +133,9 @@ def search(
         # Also true for NaN.
         if not abs(seed[k]) <= SEED_LIMIT:
             return BAD_SEED, k, 0, 0, 0.0, 0.0
+        question[k] = seed[k]
+    for k in range(16):
+        question[6 + k] = pose[k // 4, k % 4]
 
     slack, singular = margins(options)
     fill_rows(pose, arm, slack, singular, seed[5] + arm[11], rows)
@@ -201,9 +213,10 @@ def search_batch(
     Writes joints (N, 6), 0 where there is no answer, outcomes (N,), branches (N,), -1 where there
     is no answer, solvers (N,), and position and orientation errors (N, 2).
     """
+    question = np.empty(QUESTION)
     for n in range(len(targets)):
         outcome, branch, solver, _, length, angle = search(
-            targets[n], seeds[n], mode, settings, index, scratch, work, joints[n]
+            targets[n], seeds[n], mode, settings, index, scratch, work, joints[n], question
         )
         if outcome != SOLVED:
             joints[n] = 0.0
@@ -223,8 +236,7 @@ def same(q: np.ndarray, other: np.ndarray) -> bool:
 
 @kernel
 def search_others(
-    target: np.ndarray,
-    seed: np.ndarray,
+    question: np.ndarray,
     answer: np.ndarray,
     branch: int,
     settings: np.ndarray,
@@ -235,14 +247,16 @@ def search_others(
     """Find the verified joints (8, 6) of every branch but one by the closed form.
 
     Writes their squared distances to the seed (8,) [rad^2] too, inf where there is no answer, or the
-    same answer again: branches meet where the arm is singular. The target must have been solved by
-    `search`, with this answer (6,) in this branch.
+    same answer again: branches meet where the arm is singular. The question (QUESTION,) is one that
+    `search` solved, with this answer (6,) in this branch.
     """
     arm, limits, options = settings[:LIMITS], settings[LIMITS:OPTIONS], settings[OPTIONS:NETWORKS]
     rows, frames, pose = scratch[_ROWS:_CANDIDATES], scratch[_FRAMES:_MATRIX], scratch[_POSE:_COST]
     matrix, error = scratch[_MATRIX:_POSE], scratch[_ERROR]
     slack, singular = margins(options)
-    repair(target, pose)
+    seed = question[:6]
+    for k in range(16):
+        pose[k // 4, k % 4] = question[6 + k]
     fill_rows(pose, arm, slack, singular, seed[5] + arm[11], rows)
     for other in range(8):
         distances[other] = math.inf
