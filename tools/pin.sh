@@ -6,10 +6,10 @@ all=$(mktemp)
 trap 'rm -f "$all"' EXIT
 compile=(uv pip compile --quiet --universal --python-version 3.10 --no-header --no-annotate)
 cat libraries.in ros.in test.in | "${compile[@]}" - -o "$all"
-for name in libraries ros test; do
+for name in libraries ros test bench; do
   {
     echo "# Pinned from $name.in for Python 3.10 to 3.13 on Linux; tools/pin.sh makes it."
-    "${compile[@]}" "$name.in" -c "$all" |
+    "${compile[@]}" "$name.in" -c "$all" -c torch.txt |
       sed -e "/sys_platform == 'win32'/d" -e "s/ ; sys_platform != 'win32'$//" -e "s/ ; sys_platform == 'linux'$//"
   } >"$name.txt"
 done

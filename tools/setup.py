@@ -24,6 +24,8 @@ LOG = ROOT / "log" / "setup"
 ROS = Path("/opt/ros/jazzy")
 FROM_PIP = not ROS.is_dir()
 PYTHON = VENV / "bin" / "python"
+# Not the Python of an environment that is active, which may be the one that is to be made.
+BASE_PYTHON = getattr(sys, "_base_executable", sys.executable)
 
 NO_NETWORK = re.compile(
     "NewConnectionError|name resolution|ConnectTimeout|Network is unreachable|ReadTimeout|ProxyError|Connection refused"
@@ -74,11 +76,11 @@ def check_machine(free_gb: int) -> None:
         )
     if not Path(sysconfig.get_path("include"), "Python.h").is_file():
         raise SetupError(
-            f"the C headers of {sys.executable} are missing; on Debian and Ubuntu: sudo apt install python3-dev"
+            f"the C headers of {BASE_PYTHON} are missing; on Debian and Ubuntu: sudo apt install python3-dev"
         )
     if not importlib.util.find_spec("ensurepip"):
         raise SetupError(
-            f"{sys.executable} cannot make environments; on Debian and Ubuntu: sudo apt install python3-venv"
+            f"{BASE_PYTHON} cannot make environments; on Debian and Ubuntu: sudo apt install python3-venv"
         )
     free = shutil.disk_usage(ROOT).free / 2**30
     if free < free_gb:
@@ -138,7 +140,7 @@ def make_environment(kind: str) -> None:
         [
             str(VENV),
             sys.version,
-            sys.executable,
+            sys.base_prefix,
             *(path.read_bytes() for path in requirements(kind)),
         ]
     )
@@ -151,7 +153,7 @@ def make_environment(kind: str) -> None:
         VENV.mkdir()
         unfinished.touch()
         system = [] if FROM_PIP else ["--system-site-packages"]
-        run("making .venv", [sys.executable, "-m", "venv", *system, str(VENV)], LOG / "venv.log")
+        run("making .venv", [BASE_PYTHON, "-m", "venv", *system, str(VENV)], LOG / "venv.log")
     unfinished.touch()
     pip = [
         str(PYTHON),
