@@ -37,6 +37,7 @@ from ur5e_nik_bringup.trajectory import Trajectory
 from ur5e_nik_bringup.waypoints import Spot, nearest_turn
 
 from ur5e_nik_msgs.action import PickPlace
+from ur5e_nik_msgs.msg import CubeDetection, CubeDetections
 from ur5e_nik_msgs.srv import SolveIK
 
 SETTINGS = Settings()
@@ -221,6 +222,7 @@ class FakeCell:
         self._clock = node.create_publisher(Clock, "clock", 5)
         self._states = node.create_publisher(JointState, SETTINGS.joint_states_topic, 5)
         self._poses = node.create_publisher(PoseStamped, "cube_pose", 5)
+        self._detections = node.create_publisher(CubeDetections, "cube_detections", 5)
         self.pick_place = ActionClient(node, PickPlace, "pick_place", callback_group=self._group)
         self.start_ik()
         self.start_controller()
@@ -313,6 +315,8 @@ class FakeCell:
 
     def _publish_cubes(self) -> None:
         fault = self.faults.cubes
+        if fault != "silent":
+            self._publish_detections()
         away = np.max(np.abs(self.arm - SETTINGS.look_posture))
         if not self.cubes or fault == "silent" or (away > 0.02 and not fault):
             return
@@ -327,6 +331,17 @@ class FakeCell:
         if fault == "nan":
             message.pose.position.x = float("nan")
         self._poses.publish(message)
+
+    def _publish_detections(self) -> None:
+        """Of a picture that shows every cube, taken now; a moving arm hides them all."""
+        fault = self.faults.cubes
+        message = CubeDetections(chosen=-1)
+        message.header.frame_id = "world" if fault == "frame" else "base_link"
+        message.header.stamp = Time(nanoseconds=round(1e9 * self.time)).to_msg()
+        if np.max(np.abs(self.arm - SETTINGS.look_posture)) <= 0.02 and fault not in ("jumping", "nan", "stale"):
+            message.cubes = [CubeDetection(color="red", pose=pose(cube), graspable=True) for cube in self.cubes]
+            message.chosen = 0 if message.cubes else -1
+        self._detections.publish(message)
 
     # The controller
 

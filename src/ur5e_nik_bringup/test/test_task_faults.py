@@ -184,7 +184,12 @@ def test_places_stay_taken_until_they_are_cleared(cell):
 
 FAULTS = {
     "no cube": (lambda cell: cell.see(), Code.NO_OBJECT, "no other cube is in view", False),
-    "vision silent": (lambda cell: setattr(cell.faults, "cubes", "silent"), Code.NO_OBJECT, "in view", False),
+    "vision silent": (
+        lambda cell: setattr(cell.faults, "cubes", "silent"),
+        Code.SENSOR_INFO_STALE,
+        "judged 0 pictures",
+        False,
+    ),
     "vision stale": (lambda cell: setattr(cell.faults, "cubes", "stale"), Code.SENSOR_INFO_STALE, "before the", False),
     "vision jumps": (lambda cell: setattr(cell.faults, "cubes", "jumping"), Code.SENSOR_INFO_STALE, "lie still", False),
     "vision in another frame": (

@@ -19,7 +19,7 @@ from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration as DurationMsg
 from control_msgs.action import FollowJointTrajectory
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import Pose, PoseStamped
 from numpy.typing import NDArray
 from rclpy.action import ActionClient
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
@@ -36,6 +36,7 @@ from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.states import Code, Fault
 from ur5e_nik_bringup.trajectory import Trajectory, joint_move
 from ur5e_nik_bringup.waypoints import Spot, ToolPose
+from ur5e_nik_msgs.msg import CubeDetections
 from ur5e_nik_msgs.srv import SolveIK
 
 Array = NDArray[np.float64]
@@ -52,6 +53,7 @@ IK_CODES = {
     SolveIK.Response.FRAME_TRANSFORM_FAILURE: Code.FRAME_TRANSFORM_FAILURE,
     SolveIK.Response.INVALID_GOAL_CONSTRAINTS: Code.INVALID_GOAL_CONSTRAINTS,
 }
+EMPTY_PICTURES = 3  # so many pictures in a row without a cube make an empty tray
 TICK = 0.05  # longest time between two looks at what is waited for [s]
 
 
@@ -70,6 +72,14 @@ class Sighting:
     """A cube as the camera saw it at ``stamp`` (ROS time [s])."""
 
     cube: Spot
+    stamp: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The graspable cubes of one picture, vision's choice first, seen at ``stamp`` (ROS time [s])."""
+
+    cubes: list[Spot]
     stamp: float
 
 
@@ -104,6 +114,7 @@ class Commander:
         self._state_problem = "none has arrived"
         self._sightings: list[Sighting] = []
         self._cube_problem: Fault | None = None
+        self._verdicts: list[Verdict] = []
         self._vision: tuple[DiagnosticStatus, float] | None = None  # its last word and when it came (wall time)
         self._jumped = ""
         self._motion: Motion | None = None
@@ -118,6 +129,9 @@ class Commander:
         )
         self._cubes = node.create_subscription(
             PoseStamped, "cube_pose", self._on_cube, newest, callback_group=listening
+        )
+        self._judged = node.create_subscription(
+            CubeDetections, "cube_detections", self._on_detections, newest, callback_group=listening
         )
         node.create_subscription(
             DiagnosticArray, "vision_status", self._on_vision_status, newest, callback_group=listening
@@ -299,6 +313,7 @@ class Commander:
         """
         with self._changed:
             self._sightings.clear()
+            self._verdicts.clear()
             self._cube_problem = None
 
         began, wall_began = self.now(), time.monotonic()
@@ -311,8 +326,13 @@ class Commander:
             if pair and now - began >= self.settings.settle_timeout:
                 raise self._unsettled(pair)
             quiet = now - max(began, pair[-1].stamp if pair else 0.0)
-            over = quiet >= self.settings.look_timeout and wall >= self.settings.look_timeout_wall
-            return (None,) if over else ()
+            if quiet < self.settings.look_timeout or wall < self.settings.look_timeout_wall:
+                return ()
+            if self._cube_problem or self._is_empty(since, wanted):
+                return (None,)
+            if wall >= self.settings.stall_timeout and quiet >= self.settings.settle_timeout:
+                raise self._blind(since)
+            return ()
 
         (cube,) = self._wait(seen, moving=True)
         if cube:
@@ -341,6 +361,24 @@ class Commander:
                 f"the newest cube pose was seen {since - newest.stamp:.1f} s before the arm was out of view",
             )
 
+    def _is_empty(self, since: float, wanted: Callable[[Spot], bool]) -> bool:
+        """Whether pictures, not only silence, say that no wanted cube is there.
+
+        A vision node that publishes no detections is believed by its silence.
+        """
+        if not self._node.count_publishers(self._judged.topic_name):
+            return True
+        newest = [v for v in self._verdicts if v.stamp > since][-EMPTY_PICTURES:]
+        return len(newest) == EMPTY_PICTURES and not any(wanted(cube) for v in newest for cube in v.cubes)
+
+    def _blind(self, since: float) -> Fault:
+        pictures = len([v for v in self._verdicts if v.stamp > since])
+        return Fault(
+            Code.SENSOR_INFO_STALE,
+            f"vision judged {pictures} pictures since the arm was out of view, {EMPTY_PICTURES} must agree: "
+            "does the camera publish?",
+        )
+
     def _unsettled(self, pair: list[Sighting]) -> Fault:
         if len(pair) < 2:
             return Fault(
@@ -353,7 +391,12 @@ class Commander:
         )
 
     def _last_two(self, since: float, wanted: Callable[[Spot], bool]) -> list[Sighting]:
-        return [s for s in self._sightings if s.stamp > since and wanted(s.cube)][-2:]
+        chosen = [s for s in self._sightings if s.stamp > since and wanted(s.cube)]
+        if chosen:
+            return chosen[-2:]
+        # Vision's own choice may be a cube that was given up; then any other will do.
+        others = [(next(filter(wanted, v.cubes), None), v.stamp) for v in self._verdicts if v.stamp > since]
+        return [Sighting(cube, stamp) for cube, stamp in others if cube][-2:]
 
     def _agree(self, one: Sighting, other: Sighting) -> bool:
         return (
@@ -393,9 +436,17 @@ class Commander:
             elif not all(map(math.isfinite, values)):
                 self._cube_problem = Fault(Code.SENSOR_INFO_STALE, "the cube's pose is not finite")
             else:
-                yaw = math.atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y**2 + q.z**2))
-                cube = Spot(position.x, position.y, position.z, yaw)
-                self._sightings = [*self._sightings[-9:], Sighting(cube, _seconds(message.header.stamp))]
+                sighting = Sighting(_spot(message.pose), _seconds(message.header.stamp))
+                self._sightings = [*self._sightings[-9:], sighting]
+            self._changed.notify_all()
+
+    def _on_detections(self, message: CubeDetections) -> None:
+        if message.header.frame_id != self.settings.base_frame:
+            return  # cube_pose says so too, and is checked
+        order = sorted(range(len(message.cubes)), key=lambda index: index != message.chosen)
+        cubes = [_spot(message.cubes[index].pose) for index in order if message.cubes[index].graspable]
+        with self._changed:
+            self._verdicts = [*self._verdicts[-9:], Verdict(cubes, _seconds(message.header.stamp))]
             self._changed.notify_all()
 
     def _on_vision_status(self, message: DiagnosticArray) -> None:
@@ -407,6 +458,7 @@ class Commander:
             self._jumped = f"the clock went back by {-jump.delta.nanoseconds * 1e-9:.1f} s"
             self._reading = None
             self._sightings.clear()
+            self._verdicts.clear()
             self._changed.notify_all()
 
     def _accept(self, motion: Motion, answer: Any) -> None:
@@ -581,6 +633,11 @@ def _points(trajectory: Trajectory) -> list[JointTrajectoryPoint]:
 def _duration(seconds: float) -> DurationMsg:
     nanoseconds = round(seconds * 1e9)
     return DurationMsg(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
+
+
+def _spot(pose: Pose) -> Spot:
+    p, q = pose.position, pose.orientation
+    return Spot(p.x, p.y, p.z, math.atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y**2 + q.z**2)))
 
 
 def _seconds(stamp: Any) -> float:

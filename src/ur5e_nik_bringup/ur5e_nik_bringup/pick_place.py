@@ -164,9 +164,7 @@ class PickPlace:
         cube = self._at_hand
         if not self._places:
             self._say(State.PLAN, "no place is free")
-            self._end_cube(
-                Code.NO_PLACE, "every place is taken; the service clear_places says that they are free again"
-            )
+            self._end_cube(Code.NO_PLACE, "every place is taken; service clear_places: they are free again")
             return Event.NO_PLACE
         posture = self._arm.reading().arm
         if cube.detected is None:

@@ -183,7 +183,7 @@ class _TimeLaw:
         return cls(np.cumsum([0.0, rise, hold, rise, cruise, rise, hold, rise]), jerk)
 
     def at(self, times: Array) -> tuple[Array, Array, Array]:
-        """s and its first two derivatives, (N,) each."""
+        """S and its first two derivatives, (N,) each."""
         end = self.knots[-1]
         # The second half is the first one backwards, which makes the end as exact as the start.
         late = times > end / 2
