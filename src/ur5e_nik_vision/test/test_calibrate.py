@@ -14,7 +14,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from sensor_msgs.msg import CameraInfo, Image  # noqa: E402
 from test_chessboard import BOARD, board_picture  # noqa: E402
 from ur5e_nik_vision.calibration import Calibration  # noqa: E402
-from vision_cell import TIMEOUT, camera_info, image, private_domain, start  # noqa: E402
+from vision_cell import TIMEOUT, camera_info, image, private_ros, start  # noqa: E402
 
 from ur5e_nik_msgs.srv import ResetScene  # noqa: E402
 
@@ -29,10 +29,8 @@ def board():
 
 @pytest.fixture(scope="module", autouse=True)
 def _context():
-    private_domain()
-    rclpy.init()
-    yield
-    rclpy.shutdown()
+    with private_ros():
+        yield
 
 
 @pytest.fixture

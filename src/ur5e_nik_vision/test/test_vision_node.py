@@ -19,7 +19,7 @@ from vision_cell import (  # noqa: E402
     camera_info,
     image,
     parameter_messages,
-    private_domain,
+    private_ros,
     start,
 )
 
@@ -40,10 +40,8 @@ def empty():
 
 @pytest.fixture(scope="module", autouse=True)
 def _context():
-    private_domain()
-    rclpy.init()
-    yield
-    rclpy.shutdown()
+    with private_ros():
+        yield
 
 
 @pytest.fixture(scope="module")

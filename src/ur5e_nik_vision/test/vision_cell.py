@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from array import array
+from contextlib import contextmanager
 from itertools import count
 
 import numpy as np
@@ -20,12 +21,21 @@ from sensor_msgs.msg import CameraInfo, Image
 from ur5e_nik_msgs.msg import CubeDetections
 
 TIMEOUT = 30.0
+_started: list[subprocess.Popen] = []
 
 
-def private_domain():
-    """To be called before rclpy.init: nothing else on this machine is to be heard."""
+@contextmanager
+def private_ros():
+    """Rclpy on a domain of its own, where nothing else on this machine is heard; no node outlives it."""
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     os.environ["ROS_DOMAIN_ID"] = str(20 + os.getpid() % 80)
+    rclpy.init()
+    try:
+        yield
+    finally:
+        rclpy.shutdown()
+        for process in _started:
+            process.kill()
 
 
 def start(module, arguments=(), namespace="", **parameters):
@@ -35,7 +45,9 @@ def start(module, arguments=(), namespace="", **parameters):
         command += ["-r", f"__ns:={namespace}"]
     for name, value in parameters.items():
         command += ["-p", f"{name.replace('__', '.')}:={json.dumps(value)}"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    _started.append(process)
+    return process
 
 
 def image(bgr, encoding="bgr8", padding=0):

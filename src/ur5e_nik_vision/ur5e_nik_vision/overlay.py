@@ -60,7 +60,8 @@ def draw(
         _text(canvas, letter, refusal.border.max(axis=0) + (3, 3), scale, REFUSED)
         lines.append((f"{letter} {refusal.reason}", REFUSED))
     if not detection.cubes:
-        lines.insert(0, (f"no {name} cube", REFUSED))
+        nothing = "" if detection.rejections else ": nothing of that colour"
+        lines.insert(0, (f"no {name} cube{nothing}", REFUSED))
     _legend(canvas, lines, scale)
     return canvas
 
