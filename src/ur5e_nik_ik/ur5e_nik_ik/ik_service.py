@@ -7,6 +7,7 @@ from ament_index_python.packages import get_package_share_directory
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from ur5e_nik_ik.dh import DhParameters, load_dh
 from ur5e_nik_ik.messages import BadRequest, joint_state, pose_of, seed_of
@@ -14,6 +15,9 @@ from ur5e_nik_ik.network import Network, NetworkError
 from ur5e_nik_ik.parameters import PARAMETERS, ParameterError, declare, make_solver, rest_posture
 from ur5e_nik_ik.solver import SOLVERS, Reason, Refusal
 from ur5e_nik_msgs.srv import SolveIK
+
+# Replies to all clients share one queue: with the usual ten, four busy clients on a busy machine lose some.
+_QUEUE = QoSProfile(depth=200, reliability=ReliabilityPolicy.RELIABLE)
 
 _CODES = {
     Reason.NOT_A_POSE: SolveIK.Response.INVALID_GOAL_CONSTRAINTS,
@@ -40,7 +44,7 @@ class IkNode(Node):
         seconds = time.perf_counter() - started
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
-        self.create_service(SolveIK, "solve_ik", self._solve_ik)
+        self.create_service(SolveIK, "solve_ik", self._solve_ik, qos_profile=_QUEUE)
         names = ", ".join(network.card["name"] for network in self._networks) or "none"
         self.description = f"ready: arm {self._dh.name}, networks: {names}, warmed up in {seconds:.1f} s"
 
