@@ -22,6 +22,7 @@ from ur5e_nik_bringup.system import (
     SystemArgumentError,
     choose_simulator,
     describe,
+    environment,
     parse_arguments,
 )
 
@@ -59,6 +60,7 @@ class Starter:
             for spec in self._specs:
                 process = subprocess.Popen(
                     command(spec, self._folder),
+                    env={**os.environ, **environment()},
                     cwd=self._folder,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
