@@ -23,7 +23,7 @@ _TOLERANCE = (1e-9, 1e-2)
 PARAMETERS: dict[str, tuple[Any, str, tuple[float, float] | None, bool]] = {
     "dh": ("ur5e", "the arm: a DH set (ur5e, ur5e_webots) or the path of a .yaml file", None, True),
     "networks": (
-        ["tool-down"],
+        ["tool-down", "any-pose"],
         "networks, the first that covers a target is asked: names of the package's own, or paths of .npz files",
         None,
         True,
