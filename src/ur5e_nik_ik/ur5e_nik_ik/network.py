@@ -34,8 +34,17 @@ FORMAT_VERSION = 1
 
 TOOL_DOWN, ANY_POSE, POSITION = range(3)
 KINDS = {"tool_down": TOOL_DOWN, "any_pose": ANY_POSE, "position": POSITION}
-FEATURES = {"tool_down": 2, "any_pose": 6, "position": 3}
-OUTPUTS = {"tool_down": 6, "any_pose": 3, "position": 6}
+_JOINTS = ("q1", "q2", "q3", "q4", "q5", "q6")
+FEATURES: dict[str, tuple[str, ...]] = {
+    "tool_down": ("radius", "height"),
+    "any_pose": ("along", "up", "cos(q2+q3+q4)", "sin(q2+q3+q4)", "sqrt(far)", "sqrt(near)"),
+    "position": ("x", "y", "z"),
+}
+OUTPUTS: dict[str, tuple[str, ...]] = {
+    "tool_down": _JOINTS,
+    "any_pose": ("cos(q2)", "sin(q2)", "q3"),
+    "position": _JOINTS,
+}
 
 # Intervals of a model card's domain, by kind, and then the greatest tilt and yaw where they matter.
 DOMAINS: dict[str, tuple[str, ...]] = {
@@ -247,7 +256,7 @@ def _covers(kind: int, limits: np.ndarray, target: np.ndarray, covered: np.ndarr
 def features_of(kind: int, target: np.ndarray, branch: np.ndarray, dh: DhParameters) -> np.ndarray:
     """Return the features (N, F) of poses (N, 4, 4) in the branches (N,), as a network sees them."""
     name = list(KINDS)[kind]
-    features = np.empty((len(target), FEATURES[name]))
+    features = np.empty((len(target), len(FEATURES[name])))
     _features(kind, pack(dh), target, branch, features)
     return features
 
@@ -310,7 +319,7 @@ class Network:
             raise NetworkError("the branches must be named once each")
         if min(branches) < 0 or max(branches) >= BRANCHES:
             raise NetworkError(f"branch codes must be in 0..{BRANCHES - 1}")
-        sizes = np.array([FEATURES[kind], *card["hidden"], OUTPUTS[kind]], dtype=np.int64)
+        sizes = np.array([len(FEATURES[kind]), *card["hidden"], len(OUTPUTS[kind])], dtype=np.int64)
         if (sizes < 1).any() or (sizes > 4096).any():
             raise NetworkError("layers must be 1 to 4096 wide")
         parameters = int(((sizes[:-1] + 1) * sizes[1:]).sum())

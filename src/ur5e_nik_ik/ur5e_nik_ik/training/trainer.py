@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from torch.nn.parallel import DistributedDataParallel
 
 from ur5e_nik_ik.dh import DhParameters
-from ur5e_nik_ik.network import FORMAT_VERSION, Network, NetworkError
+from ur5e_nik_ik.network import FEATURES, FORMAT_VERSION, OUTPUTS, Network, NetworkError
 from ur5e_nik_ik.training import checkpoint, loss
 from ur5e_nik_ik.training.configs import TrainingConfig
 from ur5e_nik_ik.training.data import HELD_OUT_SEED, held_out_targets, training_samples
@@ -204,6 +204,8 @@ class Trainer:
             "command": self.command,
             "seed": config.seed,
             "dh": {"name": self.dh.name, "d": list(self.dh.d), "a": list(self.dh.a)},
+            "features": list(FEATURES[config.kind]),
+            "outputs": list(OUTPUTS[config.kind]),
             "domain": config.domain,
             "branches": list(config.branches),
             "hidden": list(config.hidden),
