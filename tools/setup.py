@@ -79,9 +79,7 @@ def check_machine(free_gb: int) -> None:
             f"the C headers of {BASE_PYTHON} are missing; on Debian and Ubuntu: sudo apt install python3-dev"
         )
     if not importlib.util.find_spec("ensurepip"):
-        raise SetupError(
-            f"{BASE_PYTHON} cannot make environments; on Debian and Ubuntu: sudo apt install python3-venv"
-        )
+        raise SetupError(f"{BASE_PYTHON} cannot make environments; on Debian and Ubuntu: sudo apt install python3-venv")
     free = shutil.disk_usage(ROOT).free / 2**30
     if free < free_gb:
         raise SetupError(
@@ -212,20 +210,21 @@ def make_rendering_work(pip: list[str]) -> None:
 # --- what colcon builds ---------------------------------------------------------------------------
 
 
+def run_inside(what: str, command: str, log: Path) -> None:
+    """Run a shell command in the environment that the nodes will have."""
+    inside = f"set -e; source '{ROOT}/tools/environment.sh'; exec {command}"
+    run(what, ["bash", "-c", inside], log, {**os.environ, "ROOT": str(ROOT)})
+
+
 def colcon(what: str, base: Path, build: Path, install: Path, log: Path, link: bool) -> None:
-    """Build every package below a folder, in the environment that the nodes will have."""
+    """Build every package below a folder."""
     command = (
-        f"source '{ROOT}/tools/environment.sh' && exec python -m colcon --log-base '{log}' build"
+        f"python -m colcon --log-base '{log}' build"
         f" --base-paths '{base}'"
         f" --build-base '{build}' --install-base '{install}' {'--symlink-install' if link else ''}"
         ' --cmake-args -DPython3_EXECUTABLE="$(command -v python)"'
     )
-    run(
-        what,
-        ["bash", "-c", f"set -e; {command}"],
-        LOG / f"{base.name}.log",
-        {**os.environ, "ROOT": str(ROOT)},
-    )
+    run_inside(what, command, LOG / f"{base.name}.log")
 
 
 def build_underlay() -> None:
@@ -269,6 +268,9 @@ def build_workspace() -> None:
         ROOT / "log",
         link=FROM_PIP,
     )
+    # Else the first start of the node would take half a minute.
+    kernels = "python -c 'from ur5e_nik_ik.solver import Solver; Solver()'"
+    run_inside("compiling the kinematics", kernels, LOG / "kinematics.log")
     stamp.write_text(wanted)
 
 

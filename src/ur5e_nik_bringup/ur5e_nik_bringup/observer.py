@@ -110,9 +110,7 @@ class Observer:
             times.append(1000 * (time.perf_counter() - begin))
         return statistics.median(times)
 
-    def pick_and_place(
-        self, count: int, progress: Callable[[float, int, str, str], None]
-    ) -> Outcome:
+    def pick_and_place(self, count: int, progress: Callable[[float, int, str, str], None]) -> Outcome:
         """Send one goal and follow it; progress gets ROS time [s], cube, phase and message."""
         last = [time.monotonic()]
 
@@ -199,15 +197,11 @@ class Observer:
         for status in message.status:
             for pair in status.values:
                 if pair.key.endswith("_ms"):
-                    self._timings[f"{status.name} {pair.key.removesuffix('_ms')}"] = float(
-                        pair.value
-                    )
+                    self._timings[f"{status.name} {pair.key.removesuffix('_ms')}"] = float(pair.value)
 
 
 def _picture(message: Image) -> Any:
-    return to_picture(
-        message.encoding, message.width, message.height, message.step, bytes(message.data)
-    )
+    return to_picture(message.encoding, message.width, message.height, message.step, bytes(message.data))
 
 
 def _point(pose: Pose) -> Point:

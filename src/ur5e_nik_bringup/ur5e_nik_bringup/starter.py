@@ -15,7 +15,6 @@ from pathlib import Path
 from types import TracebackType
 
 import yaml
-from ament_index_python.packages import get_package_prefix
 
 from ur5e_nik_bringup.system import (
     NodeSpec,
@@ -23,6 +22,7 @@ from ur5e_nik_bringup.system import (
     choose_simulator,
     describe,
     environment,
+    executable,
     parse_arguments,
 )
 
@@ -34,10 +34,9 @@ def command(spec: NodeSpec, parameter_folder: Path) -> list[str]:
     """The command line of one node; parameters go through a file, which keeps their types."""
     own = parameter_folder / f"{spec.name}.yaml"
     own.write_text(yaml.safe_dump({"/**": {"ros__parameters": spec.parameters}}))
-    executable = Path(get_package_prefix(spec.package), "lib", spec.package, spec.executable)
     files = [argument for path in (*spec.parameter_files, own) for argument in ("--params-file", str(path))]
     # The starter keeps what a node prints, so ROS need not keep it a second time.
-    return [str(executable), "--ros-args", "-r", f"__node:={spec.name}", "--disable-external-lib-logs", *files]
+    return [str(executable(spec)), "--ros-args", "-r", f"__node:={spec.name}", "--disable-external-lib-logs", *files]
 
 
 class Starter:

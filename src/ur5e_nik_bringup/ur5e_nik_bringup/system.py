@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
 
 from ur5e_nik_bringup.webots_system import ROS_PACKAGES, find_webots
 
@@ -200,10 +200,22 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in wanted.items() if name not in os.environ}
 
 
+def executable(spec: NodeSpec) -> Path:
+    """The file that runs a node."""
+    try:
+        return Path(get_package_prefix(spec.package), "lib", spec.package, spec.executable)
+    except PackageNotFoundError:
+        raise _not_built(spec.package) from None
+
+
 def _share(package: str, path: str) -> str:
     try:
         return f"{get_package_share_directory(package)}/{path}"
     except PackageNotFoundError:
-        raise SystemArgumentError(
-            f"package {package} is not built or not sourced; build the workspace and source install/setup.bash"
-        ) from None
+        raise _not_built(package) from None
+
+
+def _not_built(package: str) -> SystemArgumentError:
+    return SystemArgumentError(
+        f"package {package} is not built or not sourced; build the workspace and source install/setup.bash"
+    )
