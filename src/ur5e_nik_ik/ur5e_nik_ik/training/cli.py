@@ -125,7 +125,11 @@ def _evaluate(options: argparse.Namespace, console: Console) -> None:
         raise NetworkError(f"there is no network (.npz) in {folder}: train one, or name another folder with --models")
     console.print(_table(cards))
     if options.out:
-        text = json.dumps({f"{card['name']}-{card['dh']['name']}": card["metrics"] for card in cards}, indent=2)
+        content = {
+            f"{card['name']}-{card['dh']['name']}": {"parameters": card["parameters"], **card["metrics"]}
+            for card in cards
+        }
+        text = json.dumps(content, indent=2)
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(text + "\n", encoding="utf-8")
 
