@@ -246,7 +246,9 @@ def workspace_digest() -> str:
     """Hash of what a build depends on: with links into src/ the text of a module does not count."""
     parts: list[str | bytes] = [str(ROOT), sys.version, str(FROM_PIP)]
     for path in sorted((ROOT / "src").rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts and ".pytest_cache" not in path.parts:
+        # Caches of Python and of tools change by themselves.
+        cache = any(part.startswith((".", "__pycache__")) for part in path.relative_to(ROOT).parts)
+        if path.is_file() and not cache:
             parts.append(str(path))
             if path.suffix != ".py" or path.name == "setup.py" or not FROM_PIP:
                 parts.append(path.read_bytes())
