@@ -19,6 +19,7 @@ from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
+
 from ur5e_nik_bringup.starter import Starter
 from ur5e_nik_bringup.system import describe, parse_arguments
 

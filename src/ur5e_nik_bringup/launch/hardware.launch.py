@@ -21,6 +21,7 @@ from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+
 from ur5e_nik_bringup.calibrated_arm import read_kinematics
 from ur5e_nik_bringup.hardware_system import CONTROLLERS, confirmation, describe
 from ur5e_nik_bringup.system import SystemArgumentError

@@ -17,6 +17,7 @@ from launch.events import Shutdown
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+
 from ur5e_nik_bringup.system import ARGUMENTS, choose_simulator, describe, environment, parse_arguments
 
 

@@ -15,6 +15,7 @@ from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
 from ur5e_nik_bringup.scene_file import load_scene
 from ur5e_nik_bringup.system import ARGUMENTS, SystemArgumentError, choose_simulator, parse_arguments
 from ur5e_nik_bringup.webots_system import CONTROLLER_MANAGER, CONTROLLERS, NAMESPACE, SPAWNER_TIMEOUT, mode

@@ -3,16 +3,17 @@
 import pytest
 from domain_coordinator import domain_id
 from fake_cell import FakeCell, TaskProcess
+
 from ur5e_nik_bringup.waypoints import Spot
 
 # Short, so that the tests that wait for them do not take long.
 QUICK = [
-    "stall_timeout:=1.0",
-    "ik_timeout:=1.0",
-    "controller_timeout:=1.0",
-    "motion_time_margin:=1.0",
+    "stall_timeout:=2.0",
+    "ik_timeout:=2.0",
+    "controller_timeout:=2.0",
+    "motion_time_margin:=5.0",
     "look_timeout:=1.0",
-    "look_timeout_wall:=0.4",
+    "look_timeout_wall:=1.0",
     "settle_timeout:=3.0",
 ]
 

@@ -31,11 +31,11 @@ from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+
 from ur5e_nik_bringup.kinematics import JOINT_LIMITS, A, D, tool_pose
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.trajectory import Trajectory
 from ur5e_nik_bringup.waypoints import Spot, nearest_turn
-
 from ur5e_nik_msgs.action import PickPlace
 from ur5e_nik_msgs.msg import CubeDetection, CubeDetections
 from ur5e_nik_msgs.srv import SolveIK
@@ -45,7 +45,8 @@ ARM = SETTINGS.arm_joints
 GRIPPER = SETTINGS.gripper_joints[0]
 HELD = 0.4  # where a cube stops the fingers [rad]
 STEP = 0.02  # simulated time between two joint states [s]
-LATE = 2.5  # when a "mute" server answers after all (wall time) [s]
+DISCOVERY = 0.5  # until others know that a server is gone (wall time) [s]
+LATE = 5.0  # when a "mute" server answers after all (wall time) [s]
 Result = FollowJointTrajectory.Result
 
 
@@ -88,8 +89,9 @@ class _Active:
 class FakeCell:
     """The neighbours of the task, with simulated time that runs ``speed`` times as fast as the wall's."""
 
-    def __init__(self, domain: int, speed: float = 4.0, namespace: str = "") -> None:
+    def __init__(self, domain: int, speed: float = 4.0, namespace: str = "", settings: Settings = SETTINGS) -> None:
         self.speed = speed
+        self.settings = settings
         self.context = Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = Node("fake_cell", context=self.context, namespace=namespace)
@@ -106,7 +108,7 @@ class FakeCell:
         self._active: _Active | None = None
         self._over = threading.Condition(self._lock)
         self._random = random.Random(0)
-        self._side = 1
+        self._jumps = 0
         self._runs: list[GoalRun] = []
         self._build()
         self.executor = MultiThreadedExecutor(num_threads=6, context=self.context)
@@ -121,7 +123,8 @@ class FakeCell:
         self.faults = Faults()
         self.cubes, self.placed, self.held = [], [], None
         self.sent, self.ik_calls = [], []
-        self.positions = {**dict(zip(ARM, SETTINGS.look_posture, strict=True)), GRIPPER: 0.0}
+        self.positions = {**dict(zip(ARM, SETTINGS.look_posture, strict=True))}
+        self.positions.update(dict.fromkeys(self.settings.gripper_joints, 0.0))
         self.positions.update({f"finger_{i}": 0.1 * i for i in range(9)})
         time.sleep(0.05)
 
@@ -133,8 +136,12 @@ class FakeCell:
         for thread in self._threads[1:]:
             thread.join()
         self.executor.shutdown(timeout_sec=1.0)
-        rclpy.try_shutdown(context=self.context)
         self._threads[0].join()
+        # A node does not take its actions down with it.
+        self._controller.destroy()
+        self.pick_place.destroy()
+        self.node.destroy_node()
+        rclpy.try_shutdown(context=self.context)
 
     # What tests ask and do
 
@@ -166,7 +173,7 @@ class FakeCell:
 
     def grips(self) -> list[Sent]:
         """The goals that moved the fingers."""
-        return [sent for sent in self.sent if GRIPPER in sent.joints]
+        return [sent for sent in self.sent if ARM[0] not in sent.joints]
 
     def start(self, count: int = 0, places: list[Pose] | None = None) -> GoalRun:
         """Send a pick_place goal."""
@@ -194,6 +201,7 @@ class FakeCell:
     def stop_ik(self) -> None:
         """Take the IK service away."""
         self.node.destroy_service(self._ik)
+        time.sleep(DISCOVERY)
 
     def start_ik(self) -> None:
         """Bring it back."""
@@ -202,13 +210,14 @@ class FakeCell:
     def stop_controller(self) -> None:
         """Take the trajectory action away."""
         self._controller.destroy()
+        time.sleep(DISCOVERY)
 
     def start_controller(self) -> None:
         """Bring it back."""
         self._controller = ActionServer(
             self.node,
             FollowJointTrajectory,
-            SETTINGS.trajectory_action,
+            self.settings.trajectory_action,
             self._on_execute,
             goal_callback=self._on_goal,
             cancel_callback=lambda _: CancelResponse.ACCEPT,
@@ -220,7 +229,7 @@ class FakeCell:
     def _build(self) -> None:
         node, self._group = self.node, ReentrantCallbackGroup()
         self._clock = node.create_publisher(Clock, "clock", 5)
-        self._states = node.create_publisher(JointState, SETTINGS.joint_states_topic, 5)
+        self._states = node.create_publisher(JointState, self.settings.joint_states_topic, 5)
         self._poses = node.create_publisher(PoseStamped, "cube_pose", 5)
         self._detections = node.create_publisher(CubeDetections, "cube_detections", 5)
         self.pick_place = ActionClient(node, PickPlace, "pick_place", callback_group=self._group)
@@ -257,13 +266,14 @@ class FakeCell:
         elapsed = (self.time - self._active.started) / (3.0 if fault == "slow" else 1.0)
         point = sent.trajectory.sample(elapsed)[0][0]
         for name, position in zip(sent.joints, point, strict=True):
-            if name == GRIPPER:
+            if name in self.settings.gripper_joints:
                 self._grip(float(position))
             else:
                 self.positions[name] = float(position)
         if self.held and self.faults.grip == "slip" and elapsed > sent.trajectory.duration / 2 and len(sent.joints) > 1:
             self._let_go(Spot(0.5, -0.3, 0.0225, 0.2))
-            self.cubes, self.positions[GRIPPER] = self.placed, 0.8
+            self.cubes = self.placed
+            self.positions.update(dict.fromkeys(self.settings.gripper_joints, 0.8))
             self.placed, self.faults.grip = [], ""
         if isinstance(fault, int) and elapsed >= sent.trajectory.duration / 2:
             self._end("aborted")
@@ -278,7 +288,8 @@ class FakeCell:
             self.held = cube
             self.cubes.remove(cube)
         if self.faults.grip != "stuck":
-            self.positions[GRIPPER] = min(position, HELD) if self.held else position
+            reached = min(position, HELD) if self.held else position
+            self.positions.update(dict.fromkeys(self.settings.gripper_joints, reached))
 
     def _let_go(self, spot: Spot) -> None:
         self.held = None
@@ -326,8 +337,9 @@ class FakeCell:
         message.header.stamp = Time(nanoseconds=round(1e9 * (self.time - 20.0 * (fault == "stale")))).to_msg()
         message.pose = pose(cube)
         if fault == "jumping":
-            self._side = -self._side
-            message.pose.position.x += 0.02 * self._side
+            # Two in a row differ, and so do two with a lost one between them.
+            self._jumps += 1
+            message.pose.position.x += 0.01 * (self._jumps % 5)
         if fault == "nan":
             message.pose.position.x = float("nan")
         self._poses.publish(message)

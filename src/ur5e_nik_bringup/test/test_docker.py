@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from ur5e_nik_bringup.webots_world import RELEASE
 
 ROOT = Path(__file__).resolve().parents[3]

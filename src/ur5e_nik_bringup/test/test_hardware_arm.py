@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import yaml
+
 from ur5e_nik_bringup.calibrated_arm import NOMINAL_A, NOMINAL_D, CalibratedArmError, read_kinematics
 from ur5e_nik_ik.dh import UR5E, load_dh
 

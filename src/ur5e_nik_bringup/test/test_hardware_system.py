@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
+
 from ur5e_nik_bringup.hardware_system import CONTROLLERS, FULL_SPEED, confirmation, describe, speed_limits
 from ur5e_nik_bringup.settings import Settings
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from PIL import Image, ImageSequence
+
 from ur5e_nik_bringup.recorder import RAW_MODES, Recorder, to_picture
 
 

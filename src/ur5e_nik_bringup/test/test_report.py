@@ -1,6 +1,7 @@
 """The report's judgement: by the simulation's truth, not by the task's own word."""
 
 import pytest
+
 from ur5e_nik_bringup.report import Pick, build_report
 
 BEFORE = [(0.5, -0.2, 0.0225), (0.4, -0.3, 0.0225)]

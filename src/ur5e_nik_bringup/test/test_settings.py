@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.waypoints import Spot
 

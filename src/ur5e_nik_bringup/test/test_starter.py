@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from ur5e_nik_bringup.starter import Starter
 from ur5e_nik_bringup.system import NodeSpec
 

@@ -1,9 +1,9 @@
 """The table of states: complete, without dead ends, and in step with the messages."""
 
 import pytest
+
 from ur5e_nik_bringup.pick_place import PickPlace
 from ur5e_nik_bringup.states import TRANSITIONS, Code, Event, State, diagram, next_state
-
 from ur5e_nik_msgs.action import PickPlace as PickPlaceAction
 
 

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from ament_index_python.packages import get_package_prefix
+
 from ur5e_nik_bringup.starter import command
 from ur5e_nik_bringup.system import (
     ARGUMENTS,

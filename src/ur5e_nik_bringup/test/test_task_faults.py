@@ -7,6 +7,7 @@ import pytest
 from action_msgs.msg import GoalStatus
 from fake_cell import ARM, GRIPPER, SETTINGS, Result, pose, wait_for
 from geometry_msgs.msg import Pose
+
 from ur5e_nik_bringup.states import Code
 from ur5e_nik_bringup.waypoints import Spot
 
@@ -349,6 +350,31 @@ def test_ik_missing_and_back(cell):
     finally:
         cell.start_ik()
     assert_next_goal_works(cell)
+
+
+def test_ik_dies_on_the_way(cell):
+    """The cube at hand is planned and is placed; for the next one there is nobody to ask."""
+    cell.see(CUBE, OTHER)
+    run = cell.start(0)
+    run.reach("approach")
+    cell.stop_ik()
+    try:
+        result = run.result()
+        assert result.error_code == Code.IK_UNAVAILABLE
+        assert [cube.error_code for cube in result.cubes] == [Code.SUCCESS, Code.IK_UNAVAILABLE]
+    finally:
+        cell.start_ik()
+    assert_next_goal_works(cell)
+
+
+def test_services_are_answered_while_the_ik_node_is_silent(cell):
+    cell.faults.ik = "mute"
+    run = cell.start(1)
+    run.reach("plan")
+    began = time.monotonic()
+    assert "plan" in cell.call("status").message
+    assert time.monotonic() - began < 0.9
+    run.result()
 
 
 @pytest.mark.parametrize("phase", ["approach", "descend", "carry", "retreat"])

@@ -2,6 +2,7 @@
 
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 from conftest import QUICK
@@ -9,6 +10,7 @@ from fake_cell import FakeCell, TaskProcess, wait_for
 from rcl_interfaces.msg import Parameter as ParameterMsg
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParameters
+
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.waypoints import Spot
 
@@ -129,6 +131,41 @@ def test_every_parameter_is_described(cell):
         assert descriptor.description
         if descriptor.type == ParameterType.PARAMETER_DOUBLE:
             assert descriptor.floating_point_range
+
+
+def test_another_robot_with_other_names_and_three_fingers(domain):
+    settings = replace(
+        Settings(),
+        trajectory_action="scaled_joint_trajectory_controller/follow_joint_trajectory",
+        joint_states_topic="joint_states",
+        gripper_joints=["finger_1_joint_1", "finger_2_joint_1", "finger_middle_joint_1"],
+    )
+    arguments = [
+        f"trajectory_action:={settings.trajectory_action}",
+        f"joint_states_topic:={settings.joint_states_topic}",
+        f"gripper_joints:=[{', '.join(settings.gripper_joints)}]",
+    ]
+    cell = FakeCell(domain, namespace="other", settings=settings)
+    process = TaskProcess(domain, [*QUICK, *arguments], namespace="other")
+    try:
+        cell.see(CUBE)
+        assert cell.start(1).result().error_code == 1
+        assert len(cell.placed) == 1
+        assert [sent.joints for sent in cell.grips()] == [settings.gripper_joints] * 2
+    finally:
+        process.end()
+        cell.close()
+
+
+def test_a_wrong_controller_name_is_named(unchecked_cell, domain):
+    unchecked_cell.reset()
+    process = TaskProcess(domain, [*QUICK, "trajectory_action:=scaled/follow_joint_trajectory"])
+    try:
+        result = unchecked_cell.start(1).result()
+        assert result.error_code == -204
+        assert "no controller serves scaled/follow_joint_trajectory" in result.message
+    finally:
+        process.end()
 
 
 def test_two_cells_in_one_domain_do_not_hear_each_other(domain):

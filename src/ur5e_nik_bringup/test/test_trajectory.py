@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+
 from ur5e_nik_bringup.trajectory import Limits, Trajectory, chain, joint_move, line_move, line_nodes
 
 LIMITS = Limits(np.full(6, 1.88), np.full(6, 5.0), np.full(6, 50.0))

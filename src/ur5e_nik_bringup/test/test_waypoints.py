@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ur5e_nik_bringup.kinematics import JOINT_LIMITS, tilt, tool_pose
 from ur5e_nik_bringup.waypoints import (
     Hand,

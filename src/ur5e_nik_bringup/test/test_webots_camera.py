@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import vrml
+
 from ur5e_nik_bringup.scene_file import load_scene, scene_path
 from ur5e_nik_bringup.webots_calibration import file_text, main
 from ur5e_nik_vision.calibration import Calibration

@@ -1,6 +1,7 @@
 """Which Webots is found, and what is said when there is none."""
 
 import pytest
+
 from ur5e_nik_bringup.system import SystemArgumentError, choose_simulator
 from ur5e_nik_bringup.webots_system import find_webots, mode, release_in
 

@@ -19,6 +19,7 @@ from launch import LaunchContext, LaunchDescription
 from launch.actions import ExecuteProcess, OpaqueFunction, RegisterEventHandler
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.utilities import perform_substitutions
+
 from ur5e_nik_bringup.system import ARGUMENTS, SystemArgumentError
 from ur5e_nik_bringup.webots_system import ROS_PACKAGES
 from ur5e_nik_bringup.webots_world import RELEASE, world
@@ -104,6 +105,7 @@ def test_the_ends_of_webots_spawner_and_driver_are_handled(fake_webots):
 
 def test_seed_and_cubes_make_the_world(fake_webots):
     from launch.logging import launch_config
+
     from ur5e_nik_bringup.scene_file import load_scene
 
     expand("webots.launch.py", seed="7", cubes="5")

@@ -9,11 +9,11 @@ import pytest
 import vrml
 import yaml
 from robot_description import FOLDER, expanded
+
+from ur5e_nik_bringup import webots_system as system
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.system import describe, parse_arguments
 from ur5e_nik_bringup.webots_world import ARM, CAMERA_DEVICE, OVERHEAD_CAMERA
-
-from ur5e_nik_bringup import webots_system as system
 
 SHARE = FOLDER.parent
 SOURCES = SHARE.parent

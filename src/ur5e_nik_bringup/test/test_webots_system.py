@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import pytest
+
 from ur5e_nik_bringup.system import SystemArgumentError, choose_simulator
 
 try:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import yaml
 from robot_description import FOLDER, expanded, pose
+
 from ur5e_nik_bringup.scene_file import load_scene
 from ur5e_nik_bringup.webots_calibration import calibration
 from ur5e_nik_bringup.webots_world import GRIPPER_MOUNT

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import vrml
 import yaml
+
 from ur5e_nik_bringup.scene_file import load_scene
 from ur5e_nik_bringup.webots_world import PROTOS, RELEASE, WorldError, cube_poses, main, world
-
 from ur5e_nik_mujoco import scene as simulation
 
 SHARE = Path(__file__).resolve().parents[1]

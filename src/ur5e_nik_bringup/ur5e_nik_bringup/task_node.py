@@ -236,6 +236,9 @@ def main() -> int:
     node.close()
     time.sleep(0.1)  # for the last answers
     executor.shutdown(timeout_sec=0.3)
+    # Python's end would hand them back to the system, whose answer is to kill.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     spinning.join(timeout=0.5)
     rclpy.try_shutdown()
     return 1 if failures else 0

@@ -10,9 +10,9 @@ import rclpy
 from geometry_msgs.msg import PoseStamped
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
+
 from ur5e_nik_ik.joints import JOINT_NAMES
 from ur5e_nik_ik.rotations import quaternion_from_matrix
-
 from ur5e_nik_msgs.srv import SolveIK
 
 DOMAIN = random.randrange(1, 100)

@@ -1,6 +1,7 @@
 """Poses and a quickly fitted network that several tests share."""
 
 import numpy as np
+
 from ur5e_nik_ik.closed_form import closed_form
 from ur5e_nik_ik.dh import UR5E
 from ur5e_nik_ik.kinematics import fk

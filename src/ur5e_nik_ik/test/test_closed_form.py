@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from ur5e_nik_ik.closed_form import branch_of, closed_form, wrap
 from ur5e_nik_ik.dh import DH_SETS, UR5E
 from ur5e_nik_ik.kinematics import fk, pose_error

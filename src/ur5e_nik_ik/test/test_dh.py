@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from ur5e_nik_ik.dh import UR5E, UR5E_WEBOTS, DhParameters, load_dh
 
 

@@ -9,11 +9,11 @@ from poses import random_joints, tool_down, tool_down_poses
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
+
 from ur5e_nik_ik.closed_form import closed_form
 from ur5e_nik_ik.dh import UR5E
 from ur5e_nik_ik.joints import JOINT_LIMITS, JOINT_NAMES, REST_POSTURE
 from ur5e_nik_ik.kinematics import fk, pose_error
-
 from ur5e_nik_msgs.srv import SolveIK
 
 CODE = SolveIK.Response

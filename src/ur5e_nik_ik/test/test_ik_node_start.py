@@ -9,9 +9,9 @@ import ik_process
 import numpy as np
 import pytest
 from poses import fitted_network, tool_down
+
 from ur5e_nik_ik.dh import UR5E, UR5E_WEBOTS
 from ur5e_nik_ik.kinematics import fk, pose_error
-
 from ur5e_nik_msgs.srv import SolveIK
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from poses import random_joints, random_poses
+
 from ur5e_nik_ik.closed_form import branch_of
 from ur5e_nik_ik.compiled import arm, branches, choice, kernel, newton, pose
 from ur5e_nik_ik.dh import DH_SETS, UR5E

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from ur5e_nik_ik.closed_form import closed_form
 from ur5e_nik_ik.dh import UR5E, UR5E_WEBOTS
 from ur5e_nik_ik.joints import REST_POSTURE

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
+
 from ur5e_nik_ik.joints import JOINT_NAMES, REST_POSTURE
 from ur5e_nik_ik.messages import BadRequest, pose_of, seed_of
-
 from ur5e_nik_msgs.srv import SolveIK
 
 

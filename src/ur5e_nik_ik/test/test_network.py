@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from poses import random_poses, tool_down
+
 from ur5e_nik_ik.closed_form import branch_of, closed_form
 from ur5e_nik_ik.compiled.arm import pack
 from ur5e_nik_ik.dh import UR5E, UR5E_WEBOTS

@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
 from ur5e_nik_ik.closed_form import branch_of, closed_form, wrap
 from ur5e_nik_ik.dh import UR5E
 from ur5e_nik_ik.joints import JOINT_LIMITS

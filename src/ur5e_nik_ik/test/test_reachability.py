@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from poses import random_poses, tool_down
+
 from ur5e_nik_ik.closed_form import closed_form
 from ur5e_nik_ik.dh import UR5E, DhParameters
 from ur5e_nik_ik.reachability import Reach, reachability

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from poses import random_poses
+
 from ur5e_nik_ik.rotations import matrix_from_quaternion, quaternion_from_matrix, rotation_fault, rotation_vector
 
 ROTATIONS = random_poses(2000, 11)[:, :3, :3]

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from poses import random_joints, tool_down_poses
+
 from ur5e_nik_ik.dh import UR5E
 from ur5e_nik_ik.joints import JOINT_LIMITS
 from ur5e_nik_ik.kinematics import fk, pose_error

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from poses import random_joints
+
 from ur5e_nik_ik.closed_form import closed_form
 from ur5e_nik_ik.dh import UR5E
 from ur5e_nik_ik.kinematics import fk, link_frames, pose_error

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from poses import random_joints, random_poses, tool_down
+
 from ur5e_nik_ik.closed_form import branch_of, closed_form
 from ur5e_nik_ik.dh import DH_SETS, UR5E
 from ur5e_nik_ik.joints import JOINT_LIMITS, REST_POSTURE

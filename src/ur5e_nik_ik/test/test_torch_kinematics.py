@@ -5,10 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed; only training needs it")
 
+from ur5e_nik_ik import kinematics  # noqa: E402
 from ur5e_nik_ik.dh import UR5E, UR5E_WEBOTS, DhParameters  # noqa: E402
 from ur5e_nik_ik.torch_kinematics import fk  # noqa: E402
-
-from ur5e_nik_ik import kinematics  # noqa: E402
 
 CALIBRATED = DhParameters(
     "calibrated",

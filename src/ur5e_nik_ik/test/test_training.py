@@ -13,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed; only training needs it")
 
 from rich.console import Console  # noqa: E402
+
 from ur5e_nik_ik.closed_form import closed_form  # noqa: E402
 from ur5e_nik_ik.dh import UR5E, UR5E_WEBOTS  # noqa: E402
 from ur5e_nik_ik.kinematics import fk  # noqa: E402

@@ -45,6 +45,9 @@ def main() -> int:
     node.get_logger().info(node.description)
     stop.wait()
     executor.shutdown()
+    # Python's end would hand them back to the system, whose answer is to kill.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     spinning.join()
     rclpy.try_shutdown()
     return 0

@@ -2,6 +2,7 @@
 
 import mujoco
 import numpy as np
+
 from ur5e_nik_mujoco.controller import (
     JointTrajectoryController,
     TrajectoryGoal,

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from ur5e_nik_mujoco.controller import (
     ErrorCode,
     GoalError,

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from manipulation import Operator, quarter_turn, yaw_of
+
 from ur5e_nik_mujoco.simulation import Simulation
 
 

@@ -3,6 +3,7 @@
 import mujoco
 import numpy as np
 import pytest
+
 from ur5e_nik_mujoco.cameras import Cameras
 from ur5e_nik_mujoco.model import OVERHEAD, TOOL0
 from ur5e_nik_mujoco.simulation import ARM_JOINTS, JOINTS, Simulation

@@ -4,6 +4,7 @@ from itertools import combinations
 import pytest
 import yaml
 from conftest import SCENE_FILE
+
 from ur5e_nik_mujoco.scene import SceneError, load_scene, random_cubes
 
 

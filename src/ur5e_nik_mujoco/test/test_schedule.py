@@ -1,4 +1,5 @@
 import pytest
+
 from ur5e_nik_mujoco.schedule import Budget, Pace, Periodic
 
 

@@ -20,10 +20,10 @@ from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
-from ur5e_nik_mujoco.controller import ErrorCode
-from ur5e_nik_mujoco.simulation import ARM_JOINTS, GRIPPER_JOINT, JOINTS
 
 from ur5e_nik_msgs.srv import GetGroundTruth, ResetScene
+from ur5e_nik_mujoco.controller import ErrorCode
+from ur5e_nik_mujoco.simulation import ARM_JOINTS, GRIPPER_JOINT, JOINTS
 
 DOMAIN = 10 + os.getpid() % 90
 NAMESPACE = f"/cell_{os.getpid()}"

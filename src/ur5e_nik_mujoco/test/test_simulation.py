@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from manipulation import Operator
+
 from ur5e_nik_mujoco.scene import SceneError
 from ur5e_nik_mujoco.simulation import JOINTS, Simulation
 

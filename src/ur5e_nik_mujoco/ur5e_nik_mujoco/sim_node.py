@@ -61,6 +61,9 @@ def main() -> int:
     node.run(stop)
     executor.shutdown(timeout_sec=1.0)
     thread.join(timeout=1.0)
+    # Python's end would hand them back to the system, whose answer is to kill.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     node.destroy_node()
     rclpy.try_shutdown()
     return 0

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from pinhole_scene import Scene
+
 from ur5e_nik_vision.calibration import fit_calibration
 from ur5e_nik_vision.camera import Lens
 

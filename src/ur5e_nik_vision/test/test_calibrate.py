@@ -13,10 +13,10 @@ from pinhole_scene import Scene  # noqa: E402
 from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from sensor_msgs.msg import CameraInfo, Image  # noqa: E402
 from test_chessboard import BOARD, board_picture  # noqa: E402
-from ur5e_nik_vision.calibration import Calibration  # noqa: E402
 from vision_cell import TIMEOUT, camera_info, image, private_ros, start  # noqa: E402
 
 from ur5e_nik_msgs.srv import ResetScene  # noqa: E402
+from ur5e_nik_vision.calibration import Calibration  # noqa: E402
 
 SCENE = Scene()
 NUMBERS = ("--inner-corners", 16, 9, "--square", 0.05, "--origin", 0.70, 0.375, 0.0)

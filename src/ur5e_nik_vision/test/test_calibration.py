@@ -6,6 +6,7 @@ import pytest
 import yaml
 from conftest import calibrate_for
 from pinhole_scene import Scene
+
 from ur5e_nik_vision.calibration import Calibration, fit_calibration
 from ur5e_nik_vision.camera import Lens
 from ur5e_nik_vision.errors import CalibrationError

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pinhole_scene import Scene
+
 from ur5e_nik_vision.camera import Camera, Lens, pose_from_points, size_scaling
 from ur5e_nik_vision.errors import CalibrationError
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import yaml
 from pinhole_scene import Scene
+
 from ur5e_nik_vision.calibration import fit_calibration
 from ur5e_nik_vision.camera import Lens
 from ur5e_nik_vision.chessboard import Chessboard, find_corners, order_corners

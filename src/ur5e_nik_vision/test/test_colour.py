@@ -1,6 +1,7 @@
 import cv2
 import numpy as np
 import pytest
+
 from ur5e_nik_vision.colour import COLOURS, ColourRange
 from ur5e_nik_vision.errors import ColourError
 

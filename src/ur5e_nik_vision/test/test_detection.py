@@ -11,6 +11,7 @@ import pytest
 from conftest import calibrate_for
 from hypothesis import strategies as st
 from pinhole_scene import Box, Scene
+
 from ur5e_nik_vision.colour import COLOURS
 from ur5e_nik_vision.detection import DetectorSettings, find_cubes, fold_yaw
 from ur5e_nik_vision.errors import VisionError

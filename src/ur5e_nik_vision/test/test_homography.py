@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from ur5e_nik_vision.errors import CalibrationError
 from ur5e_nik_vision.homography import apply_homography, fit_homography, residuals
 

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from ur5e_nik_vision.errors import ImageError
-from ur5e_nik_vision.image_conversion import to_bgr
 
 from ur5e_nik_vision import image_conversion
+from ur5e_nik_vision.errors import ImageError
+from ur5e_nik_vision.image_conversion import to_bgr
 
 COLOURS = np.array([(10, 20, 200), (200, 30, 40), (15, 180, 25), (90, 90, 90)], np.uint8)
 

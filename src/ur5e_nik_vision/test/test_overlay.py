@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import numpy as np
 from pinhole_scene import Box
-from ur5e_nik_vision.colour import COLOURS
-from ur5e_nik_vision.detection import DetectorSettings, find_cubes
 
 from ur5e_nik_vision import overlay
+from ur5e_nik_vision.colour import COLOURS
+from ur5e_nik_vision.detection import DetectorSettings, find_cubes
 
 SETTINGS = DetectorSettings()
 

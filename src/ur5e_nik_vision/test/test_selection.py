@@ -1,5 +1,6 @@
 import numpy as np
 from pinhole_scene import Box
+
 from ur5e_nik_vision.colour import COLOURS
 from ur5e_nik_vision.detection import Cube, DetectorSettings, find_cubes
 from ur5e_nik_vision.selection import Selector

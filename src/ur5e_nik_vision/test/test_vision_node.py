@@ -363,6 +363,8 @@ def test_signals_end_the_node_quickly_and_cleanly(calibration_file, picture, num
         for _ in range(20):
             cell.images.publish(message)
     cell.process.send_signal(number)
+    time.sleep(0.05)
+    cell.process.send_signal(number)
     began = time.monotonic()
     try:
         out, err = cell.process.communicate(timeout=TIMEOUT)

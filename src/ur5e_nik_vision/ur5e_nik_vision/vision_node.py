@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 from array import array
 from collections.abc import Callable, Mapping
@@ -17,10 +19,11 @@ from numpy.typing import NDArray
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Header
 
@@ -200,24 +203,26 @@ class VisionNode(Node):
 
 def main() -> None:
     """Run the node until it is told to stop; a parameter that cannot be used ends it with status 1."""
+    # Ctrl-C reaches a launched node twice, from the terminal and from launch; a flag takes any number of them.
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
     # Small pictures: threads cost more than they give, and the other nodes need the cores.
     cv2.setNumThreads(1)
     try:
-        rclpy.init()
-    except RuntimeError as error:
-        sys.exit(f"vision: {error}")
-    try:
-        rclpy.spin(VisionNode())
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
-    except (VisionError, ParameterException) as error:
-        sys.exit(f"vision: {error}")
-    except RuntimeError:
-        # A signal ends the context also in the middle of a callback, which then cannot publish.
-        if rclpy.ok():
-            raise
-    finally:
+        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        node = VisionNode()
+    except (VisionError, ParameterException, RuntimeError) as error:
         rclpy.try_shutdown()
+        sys.exit(f"vision: {error}")
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    while not stop.is_set():
+        executor.spin_once(timeout_sec=0.1)
+    # Python's end would hand them back to the system, whose answer is to kill.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    rclpy.try_shutdown()
 
 
 if __name__ == "__main__":
