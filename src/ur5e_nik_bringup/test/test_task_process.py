@@ -157,15 +157,16 @@ def test_another_robot_with_other_names_and_three_fingers(domain):
         cell.close()
 
 
-def test_a_wrong_controller_name_is_named(unchecked_cell, domain):
-    unchecked_cell.reset()
-    process = TaskProcess(domain, [*QUICK, "trajectory_action:=scaled/follow_joint_trajectory"])
+def test_a_wrong_controller_name_is_named(domain):
+    cell = FakeCell(domain, namespace="wrong")
+    process = TaskProcess(domain, [*QUICK, "trajectory_action:=scaled/follow_joint_trajectory"], namespace="wrong")
     try:
-        result = unchecked_cell.start(1).result()
+        result = cell.start(1).result()
         assert result.error_code == -204
         assert "no controller serves scaled/follow_joint_trajectory" in result.message
     finally:
         process.end()
+        cell.close()
 
 
 def test_two_cells_in_one_domain_do_not_hear_each_other(domain):
