@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -213,8 +214,9 @@ def main() -> None:
         rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
         node = VisionNode()
     except (VisionError, ParameterException, RuntimeError) as error:
-        rclpy.try_shutdown()
-        sys.exit(f"vision: {error}")
+        print(f"vision: {error}", file=sys.stderr, flush=True)
+        # The middleware, taken down right after its start, was seen to hang.
+        os._exit(1)
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     while not stop.is_set():
