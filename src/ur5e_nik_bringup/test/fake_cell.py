@@ -25,8 +25,9 @@ from geometry_msgs.msg import Pose, PoseStamped
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
-from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.task import Future
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -84,6 +85,7 @@ class _Active:
     sent: Sent
     started: float
     fault: Any
+    over: Future
 
 
 class FakeCell:
@@ -106,12 +108,11 @@ class FakeCell:
         self.reset()
         self._lock = threading.RLock()
         self._active: _Active | None = None
-        self._over = threading.Condition(self._lock)
         self._random = random.Random(0)
         self._jumps = 0
         self._runs: list[GoalRun] = []
         self._build()
-        self.executor = MultiThreadedExecutor(num_threads=6, context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self._ending = threading.Event()
         self._threads = [threading.Thread(target=self._spin), threading.Thread(target=self._run)]
@@ -131,8 +132,6 @@ class FakeCell:
     def close(self) -> None:
         """End everything."""
         self._ending.set()
-        with self._over:
-            self._over.notify_all()
         for thread in self._threads[1:]:
             thread.join()
         self.executor.shutdown(timeout_sec=1.0)
@@ -244,7 +243,7 @@ class FakeCell:
         frames = 0
         while not self._ending.is_set():
             began = time.monotonic()
-            with self._over:
+            with self._lock:
                 if self.faults.clock != "frozen":
                     self.time += STEP
                 self._advance()
@@ -307,8 +306,9 @@ class FakeCell:
     def _end(self, how: str) -> None:
         assert self._active
         self._active.sent.ended = how
+        self._active.over.set_result(how)
         self._active = None
-        self._over.notify_all()
+        self.executor.wake()
 
     def _publish_states(self, stamp: Any) -> None:
         fault = self.faults.states
@@ -357,10 +357,10 @@ class FakeCell:
 
     # The controller
 
-    def _on_goal(self, request: Any) -> GoalResponse:
+    async def _on_goal(self, request: Any) -> GoalResponse:
         fault = self.faults.control(len(self.sent), list(request.trajectory.joint_names))
         if fault == "mute":
-            self._ending.wait(LATE)
+            await self._late()
         points = request.trajectory.points
         trajectory = Trajectory(
             np.array([p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]),
@@ -373,29 +373,41 @@ class FakeCell:
                 return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
-    def _on_execute(self, handle: Any) -> Any:
+    async def _on_execute(self, handle: Any) -> Any:
         names = list(handle.request.trajectory.joint_names)
-        with self._over:
+        with self._lock:
             number = max(i for i, sent in enumerate(self.sent) if sent.joints == names and not sent.ended)
-            sent = self.sent[number]
             fault = self.faults.control(number, names)
-            self._active = _Active(handle, sent, self.time, fault)
-            self._over.wait_for(lambda: sent.ended or self._ending.is_set())
-        if sent.ended == "cancelled":
+            active = self._active = _Active(handle, self.sent[number], self.time, fault, Future())
+        ended = await active.over
+        if ended == "cancelled":
             handle.canceled()
             return Result()
-        if sent.ended == "succeeded":
+        if ended == "succeeded":
             handle.succeed()
             return Result()
         handle.abort()
         return Result(error_code=fault or Result.INVALID_GOAL, error_string="as the test wants it")
 
+    async def _late(self) -> None:
+        """Let the others go first."""
+        late = Future()
+
+        def end() -> None:
+            late.set_result(None)
+            self.executor.wake()
+
+        timer = threading.Timer(LATE, end)
+        timer.daemon = True
+        timer.start()
+        await late
+
     # The IK node
 
-    def _on_ik(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
+    async def _on_ik(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
         fault = self.faults.ik
         if fault == "mute":
-            self._ending.wait(LATE)
+            await self._late()
         p, q = request.target.pose.position, request.target.pose.orientation
         by_name = dict(zip(request.seed.name, request.seed.position, strict=True))
         target = np.array([p.x, p.y, p.z])

@@ -7,7 +7,6 @@ Whatever goes wrong comes out as a `Fault`, within a stated time.
 from __future__ import annotations
 
 import math
-import queue
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +21,6 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Pose, PoseStamped
 from numpy.typing import NDArray
 from rclpy.action import ActionClient
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import JumpThreshold
 from rclpy.duration import Duration
 from rclpy.node import Node
@@ -119,29 +117,15 @@ class Commander:
         self._jumped = ""
         self._motion: Motion | None = None
         self._clock_seen = (0.0, time.monotonic())
-        self._calls: queue.SimpleQueue[Callable[[], Any]] = queue.SimpleQueue()
 
-        listening = MutuallyExclusiveCallbackGroup()
         # Best effort hears reliable and best-effort publishers alike.
         newest = QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT)
-        node.create_subscription(
-            JointState, settings.joint_states_topic, self._on_joint_state, newest, callback_group=listening
-        )
-        self._cubes = node.create_subscription(
-            PoseStamped, "cube_pose", self._on_cube, newest, callback_group=listening
-        )
-        self._judged = node.create_subscription(
-            CubeDetections, "cube_detections", self._on_detections, newest, callback_group=listening
-        )
-        node.create_subscription(
-            DiagnosticArray, "vision_status", self._on_vision_status, newest, callback_group=listening
-        )
-        self._ik = node.create_client(SolveIK, "solve_ik", callback_group=ReentrantCallbackGroup())
-        # rclpy's action client drops an answer that comes before it has noted the request, so requests are sent from
-        # the callback group that takes the answers.
-        acting = MutuallyExclusiveCallbackGroup()
-        self._controller = ActionClient(node, FollowJointTrajectory, settings.trajectory_action, callback_group=acting)
-        self._send = node.create_guard_condition(self._make_calls, callback_group=acting)
+        node.create_subscription(JointState, settings.joint_states_topic, self._on_joint_state, newest)
+        self._cubes = node.create_subscription(PoseStamped, "cube_pose", self._on_cube, newest)
+        self._judged = node.create_subscription(CubeDetections, "cube_detections", self._on_detections, newest)
+        node.create_subscription(DiagnosticArray, "vision_status", self._on_vision_status, newest)
+        self._ik = node.create_client(SolveIK, "solve_ik")
+        self._controller = ActionClient(node, FollowJointTrajectory, settings.trajectory_action)
         self._jump_handle = node.get_clock().create_jump_callback(
             JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False),
             post_callback=self._on_jump,
@@ -596,20 +580,16 @@ class Commander:
             raise Fault(Code.FAILURE, f"the IK answer for {where} is not finite")
         return Answer(joints, response.solver)
 
-    # Calls in the action client's callback group
-
     def _post(self, call: Callable[[], Any], done: Callable[[Any], None] | None = None) -> None:
+        """Call in the executor's thread: an action client drops an answer that comes before it noted its request."""
+
         def make() -> None:
             future = call()
             if done:
                 future.add_done_callback(done)
 
-        self._calls.put(make)
-        self._send.trigger()
-
-    def _make_calls(self) -> None:
-        while not self._calls.empty():
-            self._calls.get()()
+        assert self._node.executor
+        self._node.executor.create_task(make)
 
 
 def _points(trajectory: Trajectory) -> list[JointTrajectoryPoint]:

@@ -15,9 +15,10 @@ import rclpy
 from geometry_msgs.msg import Pose
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.executors import MultiThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from ur5e_nik_bringup import parameters
@@ -43,7 +44,7 @@ class TaskNode(Node):
         self._busy = threading.Lock()
         self._closing = threading.Event()
         self._status = "idle"
-        group = ReentrantCallbackGroup()
+        group = ReentrantCallbackGroup()  # a job under way keeps nobody from asking
         self._server = ActionServer(
             self,
             PickPlaceAction,
@@ -77,7 +78,7 @@ class TaskNode(Node):
         self.get_logger().warning(f"goal refused: busy with {self._status}")
         return GoalResponse.REJECT
 
-    def _execute(self, goal: Any) -> PickPlaceAction.Result:
+    async def _execute(self, goal: Any) -> PickPlaceAction.Result:
         def interrupted() -> None:
             self._leave_if_closing()
             if goal.is_cancel_requested:
@@ -98,10 +99,7 @@ class TaskNode(Node):
             places = [_spot(k, pose, self._arm.settings) for k, pose in enumerate(goal.request.places)]
             return PickPlace(self._arm, self._tray, tell).run(goal.request.count, places)
 
-        try:
-            return self._answer(goal, self._do(job, interrupted))
-        finally:
-            self._busy.release()
+        return self._answer(goal, await self._do(job, interrupted))
 
     def _answer(self, goal: Any, outcome: Outcome) -> PickPlaceAction.Result:
         if outcome.code is Code.SUCCESS:
@@ -128,14 +126,11 @@ class TaskNode(Node):
         return response
 
     def _serve(self, job: Callable[[PickPlace], Outcome]) -> Callable[..., Trigger.Response]:
-        def on_request(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        async def on_request(_: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             if not self._reserve():
                 response.message = f"refused: busy with {self._status}"
                 return response
-            try:
-                outcome = self._do(lambda: job(PickPlace(self._arm, self._tray, self._tell)), self._leave_if_closing)
-            finally:
-                self._busy.release()
+            outcome = await self._do(lambda: job(PickPlace(self._arm, self._tray, self._tell)), self._leave_if_closing)
             response.success, response.message = outcome.code is Code.SUCCESS, outcome.message
             return response
 
@@ -146,8 +141,27 @@ class TaskNode(Node):
     def _reserve(self) -> bool:
         return not self._closing.is_set() and self._busy.acquire(blocking=False)
 
-    def _do(self, job: Callable[[], Outcome], interrupted: Callable[[], None]) -> Outcome:
-        """Run a job for which the arm is reserved. Whatever happens, the arm is stopped afterwards."""
+    async def _do(self, job: Callable[[], Outcome], interrupted: Callable[[], None]) -> Outcome:
+        """Run a job for which the arm is reserved in a thread of its own, as it blocks and the executor must not.
+
+        rclpy's MultiThreadedExecutor would do that too, but hands what it has not begun to its threads again and again,
+        which starves them.
+        """
+        outcome = Future()
+
+        def work() -> None:
+            try:
+                outcome.set_result(self._run(job, interrupted))
+            finally:
+                self._busy.release()
+                assert self.executor
+                self.executor.wake()
+
+        threading.Thread(target=work, daemon=True).start()
+        return await outcome
+
+    def _run(self, job: Callable[[], Outcome], interrupted: Callable[[], None]) -> Outcome:
+        """Whatever happens, the arm is stopped afterwards."""
         try:
             self._arm.settings = parameters.read(self)
             self._arm.interrupted = interrupted
@@ -226,7 +240,7 @@ def main() -> int:
         print(f"task: {refused}", file=sys.stderr)
         rclpy.try_shutdown()
         return 1
-    executor = MultiThreadedExecutor(num_threads=4)
+    executor = SingleThreadedExecutor()
     executor.add_node(node)
     failures: list[Exception] = []
     # Python runs signal handlers in the main thread only, and not while it waits inside the middleware.
@@ -244,7 +258,7 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def _spin(executor: MultiThreadedExecutor, stop: threading.Event, failures: list[Exception]) -> None:
+def _spin(executor: SingleThreadedExecutor, stop: threading.Event, failures: list[Exception]) -> None:
     try:
         executor.spin()
     except Exception as failure:

@@ -1,7 +1,7 @@
 """The node `sim`: the simulated cell behind the ROS interfaces of the real one.
 
-The main thread alone steps, reads and renders the simulation. Callbacks run in the executor's
-threads; what they want from the simulation they hand over and wait for.
+The main thread alone steps, reads and renders the simulation. Callbacks run in the executor's thread; what they want
+from the simulation they hand over and await.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future, TimeoutError
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +25,7 @@ from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.task import Future
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
@@ -65,7 +65,7 @@ class _Goal:
     def __init__(self, handle: ServerGoalHandle) -> None:
         self.handle = handle
         self.key = bytes(handle.goal_id.uuid)
-        self.outcome: Future[Outcome] = Future()
+        self.outcome = Future()  # an Outcome
 
 
 class _Video:
@@ -127,7 +127,7 @@ class CellNode(Node):
                 (OVERVIEW, scene.overview_camera, "overview/image_color"),
             )
         ]
-        group = ReentrantCallbackGroup()  # a goal waits for its end in a thread of its own
+        group = ReentrantCallbackGroup()  # who awaits an answer keeps nobody from asking
         self.create_service(ResetScene, "sim/reset", self._on_reset, callback_group=group)
         self.create_service(GetGroundTruth, "sim/ground_truth", self._on_ground_truth, callback_group=group)
         self._server = ActionServer(
@@ -164,6 +164,7 @@ class CellNode(Node):
             except queue.Empty:
                 return
             wish()
+            self._resume_callbacks()
 
     def _advance(self, duration: float) -> None:
         simulation, controller = self._simulation, self._controller
@@ -181,7 +182,12 @@ class CellNode(Node):
             self._controller.cancel(active.key, self._simulation.time)
         for outcome in self._controller.outcomes:
             self._goals.pop(outcome.key).outcome.set_result(outcome)
+            self._resume_callbacks()
         self._controller.outcomes.clear()
+
+    def _resume_callbacks(self) -> None:
+        assert self.executor
+        self.executor.wake()  # for who awaits what has just come
 
     def _publish(self) -> None:
         now, wall = self._simulation.time, time.monotonic()
@@ -273,16 +279,18 @@ class CellNode(Node):
         self._controller.reset(self._simulation.joint_states()[0])
         if self._goals or self._controller.outcomes:
             self._end_goals()
-            time.sleep(0.1)  # the executor's time to send the results
+        time.sleep(0.1)  # the executor's time to send the answers
         self._cameras.close()
         if self._viewer:
             self._viewer.close()
 
-    # --- the executor's threads -----------------------------------------------------------------
+    # --- the executor's thread ------------------------------------------------------------------
 
-    def _ask(self, what: Callable[[], Answer]) -> Answer:
-        """Has the main thread do something with the simulation and waits for its answer."""
-        answer: Future[Answer] = Future()
+    async def _ask(self, what: Callable[[], Answer]) -> Answer:
+        """Has the main thread do something with the simulation and awaits its answer."""
+        if self._stopped.is_set():
+            raise _Stopped("the simulation ends")
+        answer = Future()
 
         def wish() -> None:
             try:
@@ -291,35 +299,30 @@ class CellNode(Node):
                 answer.set_exception(error)
 
         self._wishes.put(wish)
-        while True:
-            try:
-                return answer.result(timeout=0.2)
-            except TimeoutError:
-                if self._stopped.is_set() and not answer.done():
-                    raise _Stopped("the simulation ends") from None
+        return await answer
 
-    def _on_reset(self, request: ResetScene.Request, response: ResetScene.Response) -> ResetScene.Response:
+    async def _on_reset(self, request: ResetScene.Request, response: ResetScene.Response) -> ResetScene.Response:
         try:
-            self._ask(lambda: self._reset(request))
+            await self._ask(lambda: self._reset(request))
             response.success = True
         except (SceneError, _Stopped) as error:
             response.message = str(error)
         return response
 
-    def _on_ground_truth(
+    async def _on_ground_truth(
         self, request: GetGroundTruth.Request, response: GetGroundTruth.Response
     ) -> GetGroundTruth.Response:
         with contextlib.suppress(_Stopped):
-            now, response.cubes, response.tool0 = self._ask(self._ground_truth)
+            now, response.cubes, response.tool0 = await self._ask(self._ground_truth)
             response.header.stamp = messages.time_message(now)
             response.header.frame_id = _FRAME
         return response
 
-    def _on_goal(self, handle: ServerGoalHandle) -> FollowJointTrajectory.Result:
+    async def _on_goal(self, handle: ServerGoalHandle) -> FollowJointTrajectory.Result:
         goal = _Goal(handle)
         try:
-            self._ask(lambda: self._start_goal(goal))
-            outcome = goal.outcome.result()
+            await self._ask(lambda: self._start_goal(goal))
+            outcome = await goal.outcome
         except _Stopped as error:
             outcome = Outcome(goal.key, Status.ABORTED, ErrorCode.INVALID_GOAL, str(error))
         if outcome.status is Status.SUCCEEDED:

@@ -31,7 +31,7 @@ def main() -> int:
 
     # After the signals, as they take a while; after the backend, as MuJoCo looks it up on import.
     import rclpy
-    from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+    from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
     from rclpy.signals import SignalHandlerOptions
 
     from ur5e_nik_mujoco.cell_node import CellNode
@@ -47,7 +47,7 @@ def main() -> int:
         rclpy.try_shutdown()
         return 1
 
-    executor = MultiThreadedExecutor(num_threads=4)
+    executor = SingleThreadedExecutor()
     executor.add_node(node)
 
     def spin() -> None:
