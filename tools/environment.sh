@@ -22,8 +22,6 @@ set -u
 
 # Nothing leaves this machine unless the user says so.
 export ROS_AUTOMATIC_DISCOVERY_RANGE=${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}
-# Room in shared memory for camera pictures; the file says why.
-export FASTRTPS_DEFAULT_PROFILES_FILE=${FASTRTPS_DEFAULT_PROFILES_FILE:-$ROOT/src/ur5e_nik_bringup/config/fastdds.xml}
 # Small matrices on few cores: more threads only fight.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=${OPENBLAS_NUM_THREADS:-1}
 export PYTHONUNBUFFERED=1

@@ -262,6 +262,10 @@ def build_workspace() -> None:
     if is_current(stamp, wanted):
         return
     stamp.unlink(missing_ok=True)
+    # Links to files that are gone from src/ would stop the build.
+    for path in (ROOT / "build").rglob("*"):
+        if path.is_symlink() and not path.exists():
+            path.unlink()
     colcon(
         "building the workspace",
         ROOT / "src",

@@ -10,7 +10,6 @@ from launch.actions import (
     LogInfo,
     OpaqueFunction,
     RegisterEventHandler,
-    SetEnvironmentVariable,
 )
 from launch.event_handlers import OnProcessExit
 from launch.events import Shutdown
@@ -18,7 +17,7 @@ from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from ur5e_nik_bringup.system import ARGUMENTS, choose_simulator, describe, environment, parse_arguments
+from ur5e_nik_bringup.system import ARGUMENTS, choose_simulator, describe, parse_arguments
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -42,7 +41,7 @@ def start(context: LaunchContext) -> list:
     texts = {a.name: LaunchConfiguration(a.name).perform(context) for a in ARGUMENTS}
     arguments = parse_arguments(texts)
     arguments["simulator"], why = choose_simulator(arguments["simulator"], launched=True)
-    actions = [LogInfo(msg=why), *(SetEnvironmentVariable(*pair) for pair in environment().items())]
+    actions = [LogInfo(msg=why)]
     if arguments["simulator"] == "webots":
         webots = str(Path(__file__).with_name("webots.launch.py"))
         actions.append(IncludeLaunchDescription(PythonLaunchDescriptionSource(webots)))

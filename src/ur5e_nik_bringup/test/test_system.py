@@ -1,7 +1,6 @@
 """The description of the system: its arguments, and that nodes, files and packages exist."""
 
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -13,7 +12,6 @@ from ur5e_nik_bringup.system import (
     SystemArgumentError,
     choose_simulator,
     describe,
-    environment,
     parse_arguments,
 )
 
@@ -73,15 +71,6 @@ def test_arguments_reach_the_nodes():
     assert specs["sim"].parameters["cubes"] == 5
     assert specs["task"].parameters["solver"] == "closed_form"
     assert all(specs[name].parameters["use_sim_time"] for name in ("ik", "vision", "task"))
-
-
-def test_every_node_gets_room_for_pictures_unless_the_user_has_a_profile(monkeypatch):
-    monkeypatch.delenv("FASTRTPS_DEFAULT_PROFILES_FILE", raising=False)
-    profile = ElementTree.parse(environment()["FASTRTPS_DEFAULT_PROFILES_FILE"])
-    (size,) = [int(element.text) for element in profile.iter() if element.tag.endswith("segment_size")]
-    assert size > 10 * 4 * 640 * 480
-    monkeypatch.setenv("FASTRTPS_DEFAULT_PROFILES_FILE", "/mine.xml")
-    assert environment() == {}
 
 
 def test_the_command_keeps_parameter_types(tmp_path):

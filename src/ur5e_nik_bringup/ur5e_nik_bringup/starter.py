@@ -21,7 +21,6 @@ from ur5e_nik_bringup.system import (
     SystemArgumentError,
     choose_simulator,
     describe,
-    environment,
     executable,
     parse_arguments,
 )
@@ -59,7 +58,6 @@ class Starter:
             for spec in self._specs:
                 process = subprocess.Popen(
                     command(spec, self._folder),
-                    env={**os.environ, **environment()},
                     cwd=self._folder,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,

@@ -194,12 +194,6 @@ def describe(arguments: dict[str, Any]) -> list[NodeSpec]:
     ]
 
 
-def environment() -> dict[str, str]:
-    """Variables that every node is started with, unless they are set already."""
-    wanted = {"FASTRTPS_DEFAULT_PROFILES_FILE": _share("ur5e_nik_bringup", "config/fastdds.xml")}
-    return {name: value for name, value in wanted.items() if name not in os.environ}
-
-
 def executable(spec: NodeSpec) -> Path:
     """The file that runs a node."""
     try:
