@@ -6,7 +6,7 @@ all=$(mktemp)
 trap 'rm -f "$all"' EXIT
 compile=(uv pip compile --quiet --universal --python-version 3.10 --no-header --no-annotate)
 cat libraries.in ros.in test.in | "${compile[@]}" - -o "$all"
-for name in libraries ros test bench; do
+for name in libraries ros test plot bench; do
   {
     echo "# Pinned from $name.in for Python 3.10 to 3.13 on Linux; tools/pin.sh makes it."
     "${compile[@]}" "$name.in" -c "$all" -c torch.txt |

@@ -1,4 +1,4 @@
-"""Make the environment that ./run needs: setup.py [--develop]. Does nothing when all is up to date.
+"""Make the environment that ./run needs: setup.py [plot] [develop] [bench]. Does nothing when all is up to date.
 
 Standard library only: it runs with the machine's own Python, before anything is installed.
 """
@@ -42,9 +42,8 @@ def main() -> int:
     try:
         with open(LOG / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            make_environment("run")
-            if "--develop" in sys.argv[1:]:
-                make_environment("develop")
+            for kind in ("run", *sys.argv[1:]):
+                make_environment(kind)
             build_underlay()
             build_workspace()
     except SetupError as error:
@@ -125,10 +124,14 @@ def run(what: str, command: list[str], log: Path, env: dict[str, str] | None = N
 
 
 def requirements(kind: str) -> list[Path]:
-    """The pinned requirements of the nodes ("run") or of tests and training ("develop")."""
-    nodes = ["libraries.txt", *(["ros.txt"] if FROM_PIP else [])]
-    names = nodes if kind == "run" else ["test.txt", "torch.txt"]
-    return [ROOT / "requirements" / name for name in names]
+    """The pinned requirements of the nodes (run), of figures (plot), of tests and training (develop), of peers (bench)."""
+    names = {
+        "run": ["libraries.txt", *(["ros.txt"] if FROM_PIP else [])],
+        "plot": ["plot.txt"],
+        "develop": ["test.txt", "torch.txt"],
+        "bench": ["bench.txt"],
+    }
+    return [ROOT / "requirements" / name for name in names[kind]]
 
 
 def make_environment(kind: str) -> None:
@@ -144,7 +147,7 @@ def make_environment(kind: str) -> None:
     )
     if is_current(stamp, wanted):
         return
-    check_machine(free_gb=2 if kind == "run" else 4)
+    check_machine(free_gb={"run": 2, "plot": 1, "develop": 4, "bench": 2}[kind])
     unfinished = VENV / ".unfinished"
     if kind == "run" or unfinished.exists():
         shutil.rmtree(VENV, ignore_errors=True)

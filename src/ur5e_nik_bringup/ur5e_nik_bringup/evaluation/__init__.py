@@ -1,0 +1,1 @@
+"""What `./run eval` measures against the simulation's ground truth, a module each."""
