@@ -124,7 +124,7 @@ def run(what: str, command: list[str], log: Path, env: dict[str, str] | None = N
 
 
 def requirements(kind: str) -> list[Path]:
-    """The pinned requirements of the nodes (run), of figures (plot), of tests and training (develop), of peers (bench)."""
+    """The pinned requirements of nodes (run), figures (plot), tests and training (develop), and peers (bench)."""
     names = {
         "run": ["libraries.txt", *(["ros.txt"] if FROM_PIP else [])],
         "plot": ["plot.txt"],
