@@ -10,7 +10,7 @@ OURS = ("ur5e_nik_msgs", "ur5e_nik_ik", "ur5e_nik_vision", "ur5e_nik_mujoco", "u
 ROS = ("rclpy", "sensor_msgs", "geometry_msgs", "control_msgs", "trajectory_msgs", "rosgraph_msgs", "diagnostic_msgs")
 # Only these files may touch ROS; all else is pure.
 ROS_FILES = {"parameters", "messages"} | {
-    *("ik_node", "ik_service"),
+    *("ik_node", "ik_service", "round_trip"),
     *("vision_node", "calibrate", "image_conversion", "newest_image"),
     *("sim_node", "cell_node"),
     *("task_node", "commander", "observer"),
@@ -48,10 +48,10 @@ def test_a_heavy_library_stands_in_one_package(library, package):
     assert users == {package}
 
 
-def test_torch_is_imported_only_where_a_network_is_trained():
+def test_torch_is_imported_only_where_a_network_is_trained_or_compared():
     for path in sources("ur5e_nik_ik"):
         if any(name.split(".")[0] == "torch" for name in imports(path)):
-            assert path.name == "torch_kinematics.py" or path.parent.name == "training", path
+            assert path.name == "torch_kinematics.py" or path.parent.name in ("training", "benchmark"), path
 
 
 @pytest.mark.parametrize("package", OURS[1:])
