@@ -1,7 +1,7 @@
-"""Write the README's tables of node parameters from what the running nodes declare.
+"""Write docs/parameters.md, the tables of node parameters, from what the running nodes declare.
 
-./run exec python tools/node_tables.py          rewrites README.md
-./run exec python tools/node_tables.py --check  exit code 1 if README.md is out of date
+./run exec python tools/node_tables.py          rewrites it
+./run exec python tools/node_tables.py --check  exit code 1 if it is out of date
 """
 
 from __future__ import annotations
@@ -23,22 +23,24 @@ from rclpy.parameter_client import AsyncParameterClient
 from ur5e_nik_bringup.starter import Starter
 from ur5e_nik_bringup.system import describe, parse_arguments
 
-README = Path(__file__).resolve().parent.parent / "README.md"
-BEGIN, END = "<!-- parameters: tools/node_tables.py -->\n", "<!-- end of parameters -->\n"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "parameters.md"
+HEAD = """# Parameters
+
+Every parameter has a description and a range, checked at the start and on `ros2 param set`. `tools/node_tables.py`
+writes this page from what the running nodes declare.
+
+"""
 # What every rclpy node has, and what the launch file decides.
 COMMON = ("use_sim_time", "start_type_description_service", "qos_overrides.")
 
 
 def main() -> int:
-    """Rewrite or check the README."""
-    text = README.read_text()
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    wanted = f"{before}{BEGIN}{tables()}{END}{after}"
+    """Rewrite or check the page."""
+    wanted = HEAD + tables()
     if "--check" not in sys.argv[1:]:
-        README.write_text(wanted)
-    elif wanted != text:
-        print("README.md is out of date: run ./run exec python tools/node_tables.py", file=sys.stderr)
+        PAGE.write_text(wanted)
+    elif wanted != PAGE.read_text():
+        print(f"{PAGE} is out of date: run ./run exec python tools/node_tables.py", file=sys.stderr)
         return 1
     return 0
 
@@ -65,7 +67,7 @@ def table(node: Node, name: str, package: str, executable: str) -> str:
     descriptors = ask(node, client.describe_parameters(names)).descriptors
     values = ask(node, client.get_parameters(names)).values
     lines = [
-        f"#### `{name}` ({package}, `{executable}`)\n",
+        f"## `{name}` ({package}, `{executable}`)\n",
         "| parameter | default | range | what it is |",
         "|---|---|---|---|",
     ]

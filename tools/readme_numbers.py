@@ -1,0 +1,126 @@
+"""Write the README's table of figures from the JSON files that the commands beside them wrote.
+
+./run exec python tools/readme_numbers.py          rewrites README.md
+./run exec python tools/readme_numbers.py --check  exit code 1 if README.md is out of date
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README, RESULTS = ROOT / "README.md", ROOT / "experiments" / "results"
+BEGIN, END = "<!-- figures: tools/readme_numbers.py -->\n", "<!-- end of figures -->\n"
+
+
+def main() -> int:
+    """Rewrite or check the README."""
+    text = README.read_text()
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    wanted = f"{before}{BEGIN}{table()}{END}{after}"
+    if "--check" not in sys.argv[1:]:
+        README.write_text(wanted)
+    elif wanted != text:
+        print("README.md is out of date: run ./run exec python tools/readme_numbers.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+def table() -> str:
+    """The Markdown table."""
+    lines = ["| what | the project began with | here | best other, same run | command |", "|---|---|---|---|---|"]
+    for rows, command in ((networks(), "./run train --evaluate"), (solvers(), "./run bench")):
+        lines += [f"| {' | '.join(row)} | `{command}` |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def networks() -> list[tuple[str, str, str, str]]:
+    """Accuracy of the networks, raw."""
+    found = read("networks")
+    reference, down, anywhere = (found[f"{name}-ur5e"] for name in ("reference", "tool-down", "any-pose"))
+
+    def mm(network: dict, *keys: str) -> str:
+        return " / ".join(f"{network['position_mm'][key]:.2g}" for key in keys) + " mm"
+
+    return [
+        (
+            f"reference network ({reference['parameters']:,} parameters), mean raw error of {reference['targets']:,}",
+            "0.19 mm",
+            mm(reference, "mean"),
+            "-",
+        ),
+        (
+            f"tool-down network ({down['parameters']:,} parameters), raw error: mean / max, any azimuth and yaw",
+            "one box, one yaw",
+            mm(down, "mean", "max"),
+            "-",
+        ),
+        (
+            f"any-pose network ({anywhere['parameters']:,} parameters), raw error: median / max, every branch",
+            "none",
+            mm(anywhere, "median", "max"),
+            "-",
+        ),
+        (
+            "branches found by the any-pose network, where 8 exist",
+            "about half",
+            f"{anywhere['branches_of_8']:.2f}",
+            "-",
+        ),
+    ]
+
+
+def solvers() -> list[tuple[str, str, str, str]]:
+    """Speed, and what is promised."""
+    found = read("bench")
+    times = {name: score["median_us"] for name, score in found["solvers"].items()}
+    batch, promises = found["batch"]["solves_per_s"], found["guarantees"]
+    eaik = next((f"EAIK {time:.1f} us" for name, time in times.items() if name.startswith("EAIK")), "-")
+    ikpy = found["ratios"]["IKPy, rest seed / tool-down network, verified"]
+    one, four = found["solve_ik"]["1"], found["solve_ik"]["4"]
+    unit_error = max(promises["position_error_m"]["value"], promises["orientation_error_rad"]["value"])
+    count = f"{promises['missed']['requests']:,}"
+    return [
+        (
+            "one verified solve: tool-down / any-pose network, median",
+            "530 us, not verified",
+            f"{times['tool-down network, verified']:.1f} / {times['any-pose network, verified']:.1f} us",
+            eaik,
+        ),
+        ("closed form, all branches, one pose", "230 us", f"{times['closed form, all branches']:.1f} us", eaik),
+        ("times as fast as IKPy", "72", f"{ikpy:,.0f}", "-"),
+        (
+            f"batch of {found['batch']['targets']:,}, verified, one core: closed form / tool-down network",
+            "none",
+            f"{batch['closed form, verified']:,.0f} / {batch['tool-down network, verified']:,.0f} per s",
+            "-",
+        ),
+        (
+            "`/solve_ik` over DDS, one client / four clients, median",
+            "not measured",
+            f"{one['median_us']:,.0f} / {four['median_us']:,.0f} us",
+            "-",
+        ),
+        ("largest error of a verified answer", "not verified", f"{unit_error:.1g} m or rad", "-"),
+        (f"reachable poses missed, of {count}", "not known", f"{promises['missed']['value']:.0f}", "-"),
+        (
+            f"false successes, of {count} hopeless requests",
+            "up to 1.78 m off",
+            f"{promises['false_successes']['value']:.0f}",
+            "-",
+        ),
+        ("answers by a network, random poses", "-", f"{100.0 * promises['network_share']['value']:.2f} %", "-"),
+        ("Jacobian against finite differences", "3.2e-10", f"{promises['jacobian']['value']:.1e}", "-"),
+    ]
+
+
+def read(name: str) -> dict:
+    """One file of figures."""
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
