@@ -13,7 +13,7 @@ ROS_FILES = {"parameters", "messages"} | {
     *("ik_node", "ik_service", "round_trip"),
     *("vision_node", "calibrate", "image_conversion", "newest_image"),
     *("sim_node", "cell_node"),
-    *("task_node", "commander", "observer"),
+    *("task_node", "commander", "observer", "probe"),
 }
 
 

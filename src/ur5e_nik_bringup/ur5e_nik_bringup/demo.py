@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import math
-import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from domain_coordinator import domain_id
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ur5e_nik_bringup.domain import own_domain
 from ur5e_nik_bringup.observer import Observer
 from ur5e_nik_bringup.report import build_report
 from ur5e_nik_bringup.starter import Starter
@@ -51,7 +49,7 @@ def main() -> int:
         values = parse_arguments({name: str(getattr(arguments, name)) for name in OFFERED})
         values["simulator"], why = choose_simulator("mujoco")
         out = _writable(arguments.out)
-        with _own_domain() as domain:
+        with own_domain() as domain:
             console.print(f"{why}; ROS domain {domain}; writing to {out}")
             report = _run(describe(values), values, out)
     except (SystemArgumentError, DemoError, TimeoutError) as error:
@@ -84,26 +82,6 @@ def _writable(folder: Path) -> Path:
     except OSError as error:
         raise DemoError(f"--out {folder} cannot be written ({error.strerror}); name a folder that can") from None
     return folder.resolve()
-
-
-@contextlib.contextmanager
-def _own_domain() -> Iterator[int]:
-    """A ROS domain that no other run on this machine uses; the user's, where one is set."""
-    text = os.environ.get("ROS_DOMAIN_ID", "")
-    if text and not (text.isdecimal() and 0 <= int(text) <= 101):
-        raise DemoError(f"ROS_DOMAIN_ID is '{text}', but must be a whole number from 0 to 101")
-    reserved = domain_id((lambda: int(text)) if text else None)
-    try:
-        domain = reserved.__enter__()
-    except RuntimeError:
-        which = f"ROS domain {text} is" if text else "all ROS domains from 1 to 100 are"
-        raise DemoError(f"{which} in use by another run; end that one or unset ROS_DOMAIN_ID") from None
-    os.environ["ROS_DOMAIN_ID"] = str(domain)
-    try:
-        yield domain
-    finally:
-        # Not through the with statement: domain_id would take our OSErrors for its own.
-        reserved.__exit__(None, None, None)
 
 
 def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path) -> dict[str, Any]:

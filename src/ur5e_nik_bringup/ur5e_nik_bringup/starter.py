@@ -35,7 +35,8 @@ def command(spec: NodeSpec, parameter_folder: Path) -> list[str]:
     own.write_text(yaml.safe_dump({"/**": {"ros__parameters": spec.parameters}}))
     files = [argument for path in (*spec.parameter_files, own) for argument in ("--params-file", str(path))]
     # The starter keeps what a node prints, so ROS need not keep it a second time.
-    return [str(executable(spec)), "--ros-args", "-r", f"__node:={spec.name}", "--disable-external-lib-logs", *files]
+    names = ["-r", f"__node:={spec.name}", *(["-r", f"__ns:={spec.namespace}"] if spec.namespace else [])]
+    return [str(executable(spec)), "--ros-args", *names, "--disable-external-lib-logs", *files]
 
 
 class Starter:

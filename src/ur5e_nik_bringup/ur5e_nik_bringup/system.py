@@ -115,6 +115,7 @@ class NodeSpec:
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
     parameter_files: tuple[str, ...] = ()
+    namespace: str = ""
 
 
 def parse_arguments(texts: dict[str, str]) -> dict[str, Any]:
