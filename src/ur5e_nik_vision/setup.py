@@ -25,6 +25,7 @@ setup(
         "console_scripts": [
             "vision_node = ur5e_nik_vision.vision_node:main",
             "calibrate = ur5e_nik_vision.calibrate:main",
+            "tune = ur5e_nik_vision.tune:main",
         ]
     },
 )

@@ -11,7 +11,7 @@ ROS = ("rclpy", "sensor_msgs", "geometry_msgs", "control_msgs", "trajectory_msgs
 # Only these files may touch ROS; all else is pure.
 ROS_FILES = {"parameters", "messages"} | {
     *("ik_node", "ik_service", "round_trip"),
-    *("vision_node", "calibrate", "image_conversion", "newest_image"),
+    *("vision_node", "calibrate", "tune", "image_conversion", "newest_image"),
     *("sim_node", "cell_node"),
     *("task_node", "commander", "observer", "probe"),
 }

@@ -38,11 +38,13 @@ def private_ros():
             process.kill()
 
 
-def start(module, arguments=(), namespace="", **parameters):
+def start(module, arguments=(), namespace="", parameter_file=None, **parameters):
     """A node's process; in parameters' names __ stands for a dot."""
     command = [sys.executable, "-m", f"ur5e_nik_vision.{module}", *map(str, arguments), "--ros-args"]
     if namespace:
         command += ["-r", f"__ns:={namespace}"]
+    if parameter_file:
+        command += ["--params-file", str(parameter_file)]
     for name, value in parameters.items():
         command += ["-p", f"{name.replace('__', '.')}:={json.dumps(value)}"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

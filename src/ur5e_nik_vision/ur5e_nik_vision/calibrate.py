@@ -33,8 +33,8 @@ Array = NDArray[np.float64]
 class LiveCamera(Node):
     """The newest picture and camera_info of the camera topics."""
 
-    def __init__(self) -> None:
-        super().__init__("calibrate")
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self._image: Image | None = None
         self._info: CameraInfo | None = None
         self._images = NewestImage(self, "camera/image_color", self._on_image)
@@ -169,7 +169,7 @@ def main() -> None:
 
 def _calibrate(options: argparse.Namespace) -> Calibration:
     deadline = time.monotonic() + options.timeout
-    camera = LiveCamera()
+    camera = LiveCamera("calibrate")
     if options.lay_board:
         camera.reset_scene(True, deadline)
     try:

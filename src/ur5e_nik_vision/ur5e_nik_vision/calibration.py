@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +11,7 @@ import numpy as np
 import yaml
 from numpy.typing import ArrayLike, NDArray
 
+from .atomic_file import write_text
 from .camera import Camera, Lens, pose_from_points, size_scaling
 from .errors import CalibrationError
 from .homography import apply_homography, fit_homography, residuals
@@ -122,17 +121,7 @@ class Calibration:
             "# centre of the first one. homography: undistorted pixel to (x, y) at plane_z.\n"
             + yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
         )
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(temporary, 0o644)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_text(path, text)
 
     @classmethod
     def load(cls, path: Path) -> Calibration:
