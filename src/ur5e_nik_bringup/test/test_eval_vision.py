@@ -67,7 +67,7 @@ def test_the_calibration_s_held_out_residual(report):
 def test_time_and_lag(report):
     # The promise is 4 ms and less than 2 pictures on a quiet machine; tests share theirs.
     assert report["ms"]["median"] <= 12.0
-    assert report["stress"]["1080p at 30 Hz"]["judged"] > 10
+    assert report["stress"]["1080p at 30 Hz"]["judged"] > 30
     assert report["stress"]["1080p at 30 Hz"]["lag_mean"] < 2
 
 

@@ -65,8 +65,7 @@ class Starter:
                     stderr=subprocess.STDOUT,
                     text=True,
                     errors="replace",
-                    start_new_session=True,  # Ctrl-C reaches us alone, who end them in order
-                    preexec_fn=_end_with_parent,
+                    preexec_fn=_apart_but_not_alone,
                 )
                 self._processes[spec.name] = process
                 thread = threading.Thread(target=self._forward, args=(spec.name,), daemon=True)
@@ -118,8 +117,12 @@ class Starter:
                 self._log(name, line.rstrip("\n"))
 
 
-def _end_with_parent() -> None:
-    """Ask the kernel to end this process when the starter dies, however it dies."""
+def _apart_but_not_alone() -> None:
+    """Keep Ctrl-C from this process, as the starter ends them all in order, and end it if the starter dies.
+
+    A group of its own, not a session: Linux may share the cores out by sessions, and large pictures then come too late.
+    """
+    os.setpgid(0, 0)
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
 

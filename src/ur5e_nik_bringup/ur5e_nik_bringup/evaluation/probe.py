@@ -117,6 +117,7 @@ class Probe:
         trace: TracebackType | None,
     ) -> None:
         self._executor.shutdown()
+        self._node.destroy_node()
         rclpy.try_shutdown()
 
     def eye(self, namespace: str = "") -> Eye:
