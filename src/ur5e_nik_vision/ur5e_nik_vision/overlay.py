@@ -19,6 +19,7 @@ CHOSEN: Bgr = (80, 255, 80)
 OTHER: Bgr = (255, 220, 80)
 REFUSED: Bgr = (60, 170, 255)
 REGION: Bgr = (200, 120, 20)
+GROUND: Bgr = (40, 40, 40)
 FONT = cv2.FONT_HERSHEY_SIMPLEX
 # Drawing coordinates are in sixteenths of a pixel.
 FRACTION = 4
@@ -46,7 +47,7 @@ def draw(
         _outline(canvas, _silhouette(cube), colour, 1)
         _outline(canvas, cube.top, colour, 2 if cube is chosen else 1)
         _axes(canvas, cube, colour)
-        _text(canvas, str(number), cube.top.max(axis=0) + (3, 3), scale, colour)
+        _text(canvas, str(number), cube.top.max(axis=0), 1.2 * scale, colour)
         x, y, _ = 1e3 * cube.position
         lines.append(
             (
@@ -57,7 +58,7 @@ def draw(
         )
     for letter, refusal in zip("abcdefghijklmnopqrstuvwxyz", detection.rejections, strict=False):
         cv2.polylines(canvas, [refusal.border], True, REFUSED, 1, cv2.LINE_AA)
-        _text(canvas, letter, refusal.border.max(axis=0) + (3, 3), scale, REFUSED)
+        _text(canvas, letter, refusal.border.max(axis=0), 1.2 * scale, REFUSED)
         lines.append((f"{letter} {refusal.reason}", REFUSED))
     if not detection.cubes:
         nothing = "" if detection.rejections else ": nothing of that colour"
@@ -117,9 +118,11 @@ def _legend(canvas: Picture, lines: Sequence[tuple[str, Bgr]], scale: float) -> 
 
 
 def _text(canvas: Picture, text: str, corner: NDArray[np.float64], scale: float, colour: Bgr) -> None:
-    (width, height), _ = cv2.getTextSize(text, FONT, scale, 1)
-    # Text below and right of the corner, but never outside the picture.
-    place = np.clip(corner + (0, height), (0, height), (canvas.shape[1] - width, canvas.shape[0] - 2))
-    x, y = np.rint(place).astype(int).tolist()
-    cv2.putText(canvas, text, (x, y), FONT, scale, (0, 0, 0), 3, cv2.LINE_AA)
-    cv2.putText(canvas, text, (x, y), FONT, scale, colour, 1, cv2.LINE_AA)
+    """A short name on a dark ground, readable on anything."""
+    (width, height), below = cv2.getTextSize(text, FONT, scale, 1)
+    # Below and right of the corner, but never outside the picture.
+    size = np.array([width + 6, height + below + 2])
+    low = np.rint(np.clip(corner, 0, np.maximum(np.array(canvas.shape[1::-1]) - size, 0))).astype(int)
+    x, y = low.tolist()
+    cv2.rectangle(canvas, (x, y), (x + int(size[0]), y + int(size[1])), GROUND, cv2.FILLED)
+    cv2.putText(canvas, text, (x + 3, y + height + 1), FONT, scale, colour, 1, cv2.LINE_AA)
