@@ -32,7 +32,11 @@ def main() -> int:
 def table() -> str:
     """The Markdown table."""
     lines = ["| what | the project began with | here | best other, same run | command |", "|---|---|---|---|---|"]
-    for rows, command in ((networks(), "./run train --evaluate"), (solvers(), "./run bench")):
+    for rows, command in (
+        (networks(), "./run train --evaluate"),
+        (solvers(), "./run bench"),
+        (vision(), "./run eval vision"),
+    ):
         lines += [f"| {' | '.join(row)} | `{command}` |" for row in rows]
     return "\n".join(lines) + "\n"
 
@@ -114,6 +118,22 @@ def solvers() -> list[tuple[str, str, str, str]]:
         ),
         ("answers by a network, random poses", "-", f"{100.0 * promises['network_share']['value']:.2f} %", "-"),
         ("Jacobian against finite differences", "3.2e-10", f"{promises['jacobian']['value']:.1e}", "-"),
+    ]
+
+
+def vision() -> list[tuple[str, str, str, str]]:
+    """Where the camera sees the cubes."""
+    found = read("vision")
+    position, yaw = found["position_mm"], found["yaw_deg"]
+    return [
+        (
+            f"cube position: mean / p99, {found['whole']:,} cubes in {found['scenes']} scenes",
+            "8 mm",
+            f"{position['mean']:.2f} / {position['p99']:.2f} mm",
+            "-",
+        ),
+        ("cube yaw: mean / p99", "none", f"{yaw['mean']:.2f} / {yaw['p99']:.2f} deg", "-"),
+        ("positions published of cut, hidden or absent cubes", "not known", f"{found['false_positions']}", "-"),
     ]
 
 

@@ -35,7 +35,7 @@ def report(tmp_path_factory):
 def test_the_report_has_the_figures_that_are_promised(report):
     assert list(report) == [
         *("scenes", "position_mm", "yaw_deg", "found", "whole"),
-        *("false_positives", "residual_mm", "ms", "stress"),
+        *("false_positions", "residual_mm", "ms", "stress"),
     ]
 
 
@@ -48,7 +48,7 @@ def test_position_and_yaw(report):
 
 def test_every_whole_cube_is_found_and_nothing_else(report):
     assert report["found"] == report["whole"] > 40
-    assert report["false_positives"] == 0
+    assert report["false_positions"] == 0
     for kind in ("absent", "cut", "hidden"):
         assert report["stress"][kind]["pictures"] > 0
         assert report["stress"][kind]["positions"] == 0

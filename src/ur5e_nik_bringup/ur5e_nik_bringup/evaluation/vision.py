@@ -69,7 +69,7 @@ def build_report(findings: Findings) -> dict[str, Any]:
         "yaw_deg": summary(plain.yaw_deg),
         "found": plain.found,
         "whole": plain.whole,
-        "false_positives": sum(tally.false for tally in (plain, *light.values()))
+        "false_positions": sum(tally.false for tally in (plain, *light.values()))
         + sum(positions for _, positions in findings.spoilt.values()),
         "residual_mm": {"held_out_median": findings.held_out_mm},
         "ms": {"median": round(float(np.median(findings.frame_ms)), 3), **summary(findings.frame_ms)},
@@ -93,7 +93,7 @@ def targets(report: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
         _at_most("yaw error, mean [deg]", yaw["mean"], 0.5),
         _at_most("yaw error, 99 % [deg]", yaw["p99"], 2.0),
         ("whole cubes found", f"{report['found']} of {report['whole']}", "all", report["found"] == report["whole"]),
-        _at_most("positions of nothing", report["false_positives"], 0),
+        _at_most("positions of nothing", report["false_positions"], 0),
         _at_most("calibration, held-out median [mm]", report["residual_mm"]["held_out_median"], 0.3),
         _at_most("time of a 640 x 480 picture, median [ms]", report["ms"]["median"], 4.0),
         _at_most(f"lag at {STREAM}, largest [pictures]", stress[STREAM]["lag_max"], 1),
