@@ -32,7 +32,8 @@ import torch
 from torch import nn
 
 from ur5e_nik_bringup.evaluation.pictures import LIGHT, View, box_corners
-from ur5e_nik_bringup.evaluation.scores import square_turn, summary
+from ur5e_nik_bringup.evaluation.scores import summary
+from ur5e_nik_bringup.waypoints import Spot
 from ur5e_nik_mujoco.gl import choose_backend
 from ur5e_nik_vision.calibration import Calibration
 from ur5e_nik_vision.colour import COLOURS
@@ -186,7 +187,8 @@ def judge(answers: np.ndarray, truth: np.ndarray) -> tuple[dict, np.ndarray]:
     """Errors in the plane and in yaw of what was found, and every position error [mm]."""
     found = np.isfinite(answers[:, 0])
     position = 1e3 * np.linalg.norm(answers[found, :2] - truth[found, :2], axis=1)
-    yaw = np.degrees(np.abs(square_turn(answers[found, 2] - truth[found, 3])))
+    spots = [[Spot(0.0, 0.0, 0.0, yaw) for yaw in yaws] for yaws in (answers[found, 2], truth[found, 3])]
+    yaw = np.degrees([seen.turn(true) for seen, true in zip(*spots, strict=True)])
     return {"found": int(found.sum()), "position_mm": summary(position), "yaw_deg": summary(yaw)}, position
 
 
@@ -213,9 +215,13 @@ def main() -> None:
     """Train, judge both, write the results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few scenes, to try the script")
-    parser.add_argument("--out", type=Path, default=ROOT / "experiments/results", help="folder of the results")
+    parser.add_argument(
+        "--out", type=Path, help="folder of the results (default: experiments/results; quick: out/experiments)"
+    )
     options = parser.parse_args()
     scenes, epochs, tests = (300, 2, 40) if options.quick else (5000, 12, 500)
+    # A quick run must not take the place of the figures that the page shows.
+    options.out = options.out or ROOT / ("out/experiments" if options.quick else "experiments/results")
     options.out.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     scene = Scene()

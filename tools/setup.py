@@ -135,7 +135,10 @@ def requirements(kind: str) -> list[Path]:
 
 
 def make_environment(kind: str) -> None:
-    """Install one kind of requirements into .venv, which is made anew when it cannot be trusted."""
+    """Install one kind of requirements into .venv, which is made anew for those of the nodes.
+
+    The other kinds add to it, never change it: all are pinned together, so pip only goes on where it was stopped.
+    """
     stamp = VENV / f".stamp-{kind}"
     wanted = digest(
         [
@@ -148,14 +151,11 @@ def make_environment(kind: str) -> None:
     if is_current(stamp, wanted):
         return
     check_machine(free_gb={"run": 2, "plot": 1, "develop": 4, "bench": 2}[kind])
-    unfinished = VENV / ".unfinished"
-    if kind == "run" or unfinished.exists():
+    if kind == "run":
         shutil.rmtree(VENV, ignore_errors=True)
         VENV.mkdir()
-        unfinished.touch()
         system = [] if FROM_PIP else ["--system-site-packages"]
         run("making .venv", [BASE_PYTHON, "-m", "venv", *system, str(VENV)], LOG / "venv.log")
-    unfinished.touch()
     pip = [
         str(PYTHON),
         "-m",
@@ -177,7 +177,6 @@ def make_environment(kind: str) -> None:
         if FROM_PIP:
             repair_wheels()
         make_rendering_work(pip)
-    unfinished.unlink()
     stamp.write_text(wanted)
 
 

@@ -50,7 +50,6 @@ def start(context: LaunchContext) -> list:
             package=spec.package,
             executable=spec.executable,
             name=spec.name,
-            namespace=spec.namespace or None,
             parameters=[*spec.parameter_files, spec.parameters],
             output="screen",
         )

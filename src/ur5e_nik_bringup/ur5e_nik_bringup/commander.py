@@ -33,7 +33,7 @@ from ur5e_nik_bringup.planning import Answer, Unreachable
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.states import Code, Fault
 from ur5e_nik_bringup.trajectory import Trajectory, joint_move
-from ur5e_nik_bringup.waypoints import Spot, ToolPose
+from ur5e_nik_bringup.waypoints import Spot, ToolPose, yaw_of
 from ur5e_nik_msgs.msg import CubeDetections
 from ur5e_nik_msgs.srv import SolveIK
 
@@ -617,7 +617,7 @@ def _duration(seconds: float) -> DurationMsg:
 
 def _spot(pose: Pose) -> Spot:
     p, q = pose.position, pose.orientation
-    return Spot(p.x, p.y, p.z, math.atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y**2 + q.z**2)))
+    return Spot(p.x, p.y, p.z, yaw_of(q.x, q.y, q.z, q.w))
 
 
 def _seconds(stamp: Any) -> float:

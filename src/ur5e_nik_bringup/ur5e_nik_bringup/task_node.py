@@ -26,7 +26,7 @@ from ur5e_nik_bringup.commander import Commander
 from ur5e_nik_bringup.pick_place import Cube, Outcome, PickPlace, Progress, Tray
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.states import Code, Fault
-from ur5e_nik_bringup.waypoints import Spot
+from ur5e_nik_bringup.waypoints import Spot, yaw_of
 from ur5e_nik_msgs.action import PickPlace as PickPlaceAction
 from ur5e_nik_msgs.msg import CubeResult
 
@@ -197,7 +197,7 @@ def _spot(index: int, pose: Pose, settings: Settings) -> Spot:
     x, y, z, w = np.array([q.x, q.y, q.z, q.w]) / norm
     if 1 - 2 * (x**2 + y**2) < np.cos(LARGEST_TILT):
         raise Fault(Code.INVALID_GOAL_CONSTRAINTS, f"place {index} is tilted; cubes are put down level")
-    place = Spot(p.x, p.y, p.z, float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y**2 + z**2))))
+    place = Spot(p.x, p.y, p.z, yaw_of(x, y, z, w))
     if settings.below_table(place):
         raise Fault(
             Code.INVALID_GOAL_CONSTRAINTS,

@@ -121,6 +121,11 @@ def wrapped(angle: float) -> float:
     return float(np.pi - (np.pi - angle) % (2 * np.pi))
 
 
+def yaw_of(x: float, y: float, z: float, w: float) -> float:
+    """Yaw about z [rad] of a unit quaternion that stands upright."""
+    return float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y**2 + z**2)))
+
+
 def nearest_quarter(angle: float, to: float) -> float:
     """``angle`` plus the quarter turns that bring it nearest to ``to``."""
     return float(angle - np.round((angle - to) / QUARTER) * QUARTER)

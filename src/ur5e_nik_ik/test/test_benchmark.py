@@ -11,14 +11,16 @@ import numpy as np
 import pytest
 from poses import random_joints
 
-from ur5e_nik_ik.benchmark.guarantees import hopeless_targets, jacobian_error
-from ur5e_nik_ik.benchmark.ours import eager_model, load_networks
-from ur5e_nik_ik.benchmark.protocol import Contestant, measure, tool_down_targets
-from ur5e_nik_ik.benchmark.urdf import urdf
-from ur5e_nik_ik.closed_form import closed_form
-from ur5e_nik_ik.dh import DH_SETS, UR5E
-from ur5e_nik_ik.kinematics import fk
-from ur5e_nik_ik.reachability import Reach, reachability
+torch = pytest.importorskip("torch", reason="torch is not installed; the benchmark's reference network needs it")
+
+from ur5e_nik_ik.benchmark.guarantees import hopeless_targets, jacobian_error  # noqa: E402
+from ur5e_nik_ik.benchmark.ours import eager_model, load_networks  # noqa: E402
+from ur5e_nik_ik.benchmark.protocol import Contestant, measure, tool_down_targets  # noqa: E402
+from ur5e_nik_ik.benchmark.urdf import urdf  # noqa: E402
+from ur5e_nik_ik.closed_form import closed_form  # noqa: E402
+from ur5e_nik_ik.dh import DH_SETS, UR5E  # noqa: E402
+from ur5e_nik_ik.kinematics import fk  # noqa: E402
+from ur5e_nik_ik.reachability import Reach, reachability  # noqa: E402
 
 TARGETS, WARM_UP = tool_down_targets(20, 0), tool_down_targets(5, 1)
 
@@ -106,7 +108,6 @@ def turn(axis, angle):
 
 
 def test_torch_and_the_kernel_run_the_same_network():
-    torch = pytest.importorskip("torch")
     network = load_networks(UR5E)["reference"]
     points = torch.tensor(TARGETS[:, :3, 3], dtype=torch.float32)
     joints = eager_model(network)(points).detach().numpy()
@@ -138,6 +139,7 @@ def test_the_command_prints_and_writes_the_same(tmp_path):
         (["--targets", "0"], "'0' is not a whole number from 10 to 100,000"),
         (["--targets", "many"], "'many' is not a whole number"),
         (["--only", "nobody"], "no solver's name contains 'nobody'"),
+        (["--out", "/proc/no/bench.json"], "/proc/no"),
     ],
 )
 def test_bad_options_are_told_in_one_line(arguments, words):

@@ -3,7 +3,6 @@
 import time
 from pathlib import Path
 
-from ament_index_python.packages import get_package_share_directory
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -11,6 +10,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from ur5e_nik_ik.dh import DhParameters, load_dh
 from ur5e_nik_ik.messages import BadRequest, joint_state, pose_of, seed_of
+from ur5e_nik_ik.models import models_folder
 from ur5e_nik_ik.network import Network, NetworkError
 from ur5e_nik_ik.parameters import PARAMETERS, ParameterError, declare, make_solver, rest_posture
 from ur5e_nik_ik.solver import SOLVERS, Reason, Refusal
@@ -104,4 +104,4 @@ def network_path(name: str, dh: DhParameters) -> Path:
     """Return the file of a network: of a path itself, or of the package's own by its name."""
     if name.endswith(".npz") or "/" in name:
         return Path(name)
-    return Path(get_package_share_directory("ur5e_nik_ik")) / "models" / f"{name}-{dh.name}.npz"
+    return models_folder() / f"{name}-{dh.name}.npz"

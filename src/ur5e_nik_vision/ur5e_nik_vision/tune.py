@@ -44,9 +44,7 @@ def main() -> None:
         _tune(options, colour, lambda tuned: preview(picture, options.colour, tuned, calibration))
     except (KeyboardInterrupt, ExternalShutdownException):
         sys.exit("tune: stopped; nothing was written")
-    except VisionError as error:
-        sys.exit(f"tune: {error}")
-    except RuntimeError as error:
+    except (VisionError, RuntimeError) as error:
         sys.exit(f"tune: {error}")
     except OSError as error:
         sys.exit(f"tune: cannot write '{error.filename or options.output}': {error.strerror}")

@@ -23,7 +23,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         return modules[options.what].run(options)
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, RuntimeError, OSError, ImportError) as error:
         print(f"eval {options.what}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import time
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from sensor_msgs.msg import CameraInfo, Image
 
-from ur5e_nik_bringup.evaluation.scores import Place
+from ur5e_nik_bringup.waypoints import Spot, yaw_of
 from ur5e_nik_msgs.msg import CubeDetections
 from ur5e_nik_msgs.srv import GetGroundTruth, ResetScene
 
@@ -33,7 +31,7 @@ PATIENCE = 30.0
 class Sight:
     """What vision said of one picture: whole cubes, reasons for what it refused, and which was chosen."""
 
-    cubes: tuple[Place, ...]
+    cubes: tuple[Spot, ...]
     refused: tuple[str, ...]
     chosen: int
 
@@ -44,7 +42,7 @@ class Eye:
     def __init__(self, node: Node, namespace: str) -> None:
         self.sights: dict[int, Sight] = {}
         self.points: dict[int, tuple[float, float, float]] = {}
-        self.poses: dict[int, Place] = {}
+        self.poses: dict[int, Spot] = {}
         # Times of judged pictures by how many there had been, so that none counts twice.
         self.frame_ms: dict[int, float] = {}
         self.heard: dict[int, float] = {}
@@ -63,7 +61,7 @@ class Eye:
         if sight.chosen < 0:
             return point is None and pose is None
         chosen = sight.cubes[sight.chosen]
-        return pose == chosen and point == chosen.centre
+        return pose == chosen and point == (chosen.x, chosen.y, chosen.z)
 
     def complete(self, stamp: int) -> bool:
         """Whether all that is published of a picture has arrived."""
@@ -71,7 +69,7 @@ class Eye:
         return sight is not None and (sight.chosen < 0 or (stamp in self.points and stamp in self.poses))
 
     def _on_detections(self, message: CubeDetections) -> None:
-        cubes = tuple(place_of(cube.pose) for cube in message.cubes if cube.graspable)
+        cubes = tuple(spot_of(cube.pose) for cube in message.cubes if cube.graspable)
         refused = tuple(cube.reason for cube in message.cubes if not cube.graspable)
         stamp = nanoseconds(message.header.stamp)
         self.sights[stamp] = Sight(cubes, refused, message.chosen)
@@ -81,7 +79,7 @@ class Eye:
         self.points[nanoseconds(message.header.stamp)] = (message.point.x, message.point.y, message.point.z)
 
     def _on_pose(self, message: PoseStamped) -> None:
-        self.poses[nanoseconds(message.header.stamp)] = place_of(message.pose)
+        self.poses[nanoseconds(message.header.stamp)] = spot_of(message.pose)
 
     def _on_status(self, message: DiagnosticArray) -> None:
         values = {pair.key: pair.value for pair in message.status[0].values}
@@ -110,12 +108,7 @@ class Probe:
         self._stamp = 0
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._executor.shutdown()
         self._node.destroy_node()
         rclpy.try_shutdown()
@@ -124,14 +117,14 @@ class Probe:
         """Listen to the vision node of a namespace, which ends with a slash."""
         return Eye(self._node, namespace)
 
-    def lay(self, seed: int, cubes: int) -> tuple[list[Place], int]:
+    def lay(self, seed: int, cubes: int) -> tuple[list[Spot], int]:
         """Reset the scene; the true cubes, and a stamp before which pictures show the scene of before."""
         self.wait(self._reset.service_is_ready, "sim/reset")
         answer = self._result(self._reset.call_async(ResetScene.Request(seed=seed, cubes=cubes)))
         if not answer.success:
             raise RuntimeError(f"sim/reset: {answer.message}")
         truth = self._result(self._truth.call_async(GetGroundTruth.Request()))
-        return [place_of(cube.pose) for cube in truth.cubes], nanoseconds(truth.header.stamp)
+        return [spot_of(cube.pose) for cube in truth.cubes], nanoseconds(truth.header.stamp)
 
     def sight_after(self, eye: Eye, stamp: int) -> int:
         """The stamp of the first complete sight of a picture younger than a stamp."""
@@ -226,8 +219,7 @@ def nanoseconds(stamp: Time) -> int:
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
 
 
-def place_of(pose: Pose) -> Place:
+def spot_of(pose: Pose) -> Spot:
     """The centre and the yaw of an upright pose."""
-    q = pose.orientation
-    yaw = math.atan2(2 * (q.w * q.z + q.x * q.y), 1 - 2 * (q.y**2 + q.z**2))
-    return Place(pose.position.x, pose.position.y, pose.position.z, yaw)
+    p, q = pose.position, pose.orientation
+    return Spot(p.x, p.y, p.z, yaw_of(q.x, q.y, q.z, q.w))

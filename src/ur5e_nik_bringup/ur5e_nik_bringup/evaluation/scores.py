@@ -9,23 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ur5e_nik_bringup.waypoints import Spot
+
 # What is seen within this distance of a true cube is that cube, anything else is false [m].
 SAME = 0.02
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a cube is, or is said to be: its centre [m] in base_link and its yaw [rad]."""
-
-    x: float
-    y: float
-    z: float
-    yaw: float
-
-    @property
-    def centre(self) -> tuple[float, float, float]:
-        """As a point."""
-        return self.x, self.y, self.z
 
 
 @dataclass
@@ -48,26 +35,21 @@ class Tally:
         """Cubes seen where they are."""
         return len(self.position_mm)
 
-    def add(self, truth: Sequence[Place], seen: Sequence[Place]) -> None:
+    def add(self, truth: Sequence[Spot], seen: Sequence[Spot]) -> None:
         """Judge one picture: every true cube is whole, and counts once."""
         self.pictures += 1
         self.whole += len(truth)
         free = list(truth)
         for place in seen:
-            nearest = min(free, key=lambda cube: math.dist(cube.centre, place.centre), default=None)
-            if nearest is None or math.dist(nearest.centre, place.centre) > SAME:
+            nearest = min(free, key=lambda cube: cube.distance(place), default=None)
+            if nearest is None or nearest.distance(place) > SAME:
                 self.false += 1
                 continue
             free.remove(nearest)
             self.places.append((nearest.x, nearest.y))
             self.offsets.append((place.x - nearest.x, place.y - nearest.y))
-            self.position_mm.append(1e3 * math.dist(nearest.centre, place.centre))
-            self.yaw_deg.append(math.degrees(abs(square_turn(place.yaw - nearest.yaw))))
-
-
-def square_turn(angle: float) -> float:
-    """The smallest turn of a square with the same outcome, within +-pi/4 [rad]."""
-    return (angle + math.pi / 4) % (math.pi / 2) - math.pi / 4
+            self.position_mm.append(1e3 * nearest.distance(place))
+            self.yaw_deg.append(math.degrees(place.turn(nearest)))
 
 
 def summary(values: Sequence[float] | NDArray[np.float64]) -> dict[str, float | None]:

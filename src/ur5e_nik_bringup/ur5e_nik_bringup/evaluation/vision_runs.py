@@ -18,10 +18,11 @@ from rich.text import Text
 
 from ur5e_nik_bringup.evaluation.pictures import LIGHT, OUT, Picture, View, box_corners
 from ur5e_nik_bringup.evaluation.probe import Eye, Probe, to_image
-from ur5e_nik_bringup.evaluation.scores import Place, Tally
+from ur5e_nik_bringup.evaluation.scores import Tally
 from ur5e_nik_bringup.scene_file import load_scene, scene_path
 from ur5e_nik_bringup.starter import Starter
 from ur5e_nik_bringup.system import NodeSpec, executable
+from ur5e_nik_bringup.waypoints import Spot
 
 SPOILT_PER_SCENE = 4
 TIMED = 60
@@ -88,7 +89,9 @@ class _Session:
         self._count("absent" if not truth else "", self._findings.plain, self._eye, stamp, truth)
         if len(self._findings.pictures) < TIMED and count:
             self._findings.pictures.append(picture)
-        outlines = [self._view.pixels(box_corners(np.array(cube.centre), cube.yaw, self._edge)) for cube in truth]
+        outlines = [
+            self._view.pixels(box_corners(np.array([cube.x, cube.y, cube.z]), cube.yaw, self._edge)) for cube in truth
+        ]
         for name, change in LIGHT.items():
             corners = outlines[self._random.integers(count)] if count else np.array([[320.0, 240.0]])
             self._look("" if truth else "absent", self._findings.light[name], change, picture, corners, truth)
@@ -98,12 +101,12 @@ class _Session:
                     self._look(name, self._findings.plain, change, picture, outlines[0], [])
 
     def _look(
-        self, spoilt: str, tally: Tally, change: Any, picture: Picture, corners: np.ndarray, truth: Sequence[Place]
+        self, spoilt: str, tally: Tally, change: Any, picture: Picture, corners: np.ndarray, truth: Sequence[Spot]
     ) -> None:
         stamp = self._probe.look(self._judge, SECOND, to_image(change(picture, corners, self._random)))
         self._count(spoilt, tally, self._judge, stamp, truth)
 
-    def _count(self, spoilt: str, tally: Tally, eye: Eye, stamp: int, truth: Sequence[Place]) -> None:
+    def _count(self, spoilt: str, tally: Tally, eye: Eye, stamp: int, truth: Sequence[Spot]) -> None:
         """Tell of one picture: of the kind without a whole cube, or of a tally."""
         # A position or pose of anything but the chosen cube is as false as a cube that is not there.
         false = not eye.agrees(stamp)
@@ -156,6 +159,8 @@ def stream_full_hd(findings: Findings, seconds: float, folder: Path, console: Co
             for number, stamp in enumerate(shown)
             if stamp in eye.heard
         ]
+        if not lags:
+            raise RuntimeError("vision judged no picture of 1920 x 1080 in time; is the machine busy?")
         found = {len(eye.sights[stamp].cubes) for stamp in shown if stamp in eye.sights}
         if found != {4}:
             raise RuntimeError(f"vision saw {sorted(found)} of 4 cubes in 1920 x 1080 pictures")

@@ -53,7 +53,7 @@ def main() -> int:
     options = _parser().parse_args()
     try:
         return _run(options, Console(width=None if sys.stdout.isatty() else 150))
-    except (ValueError, RuntimeError, OSError) as error:
+    except (ValueError, RuntimeError, OSError, ImportError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -61,6 +61,8 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace, console: Console) -> int:
+    # Before minutes of work that could not be written.
+    options.out.parent.mkdir(parents=True, exist_ok=True)
     # Before numpy's own threads and everybody's libraries: torch is several times slower after some of them.
     import torch
 
@@ -113,9 +115,9 @@ def _run(options: argparse.Namespace, console: Console) -> int:
         }
         result["solve_ik"] = round_trip(options.calls // tenth)
         report.print_round_trip(console, result["solve_ik"])
+    options.out.write_text(json.dumps(result, indent=2) + "\n")
     plot = options.out.with_suffix(".png")
     report.draw(plot, scores, len(targets))
-    options.out.write_text(json.dumps(result, indent=2) + "\n")
     console.print(f"wrote {options.out} and {plot}")
     return 0 if kept else 1
 

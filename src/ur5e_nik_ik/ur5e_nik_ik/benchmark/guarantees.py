@@ -39,15 +39,15 @@ def guarantees(dh: DhParameters, networks: list[Network], count: int, seed: int)
     found = solver.solve_batch(targets, seeds)
     error = np.abs(pose_error(fk(found.joints[found.success], dh), targets[found.success]))
     false = sum(isinstance(solver.solve(target), Solution) for target in hopeless_targets(count, seed + 2, dh))
-    tolerance = solver.position_tolerance
+    position, orientation = solver.position_tolerance, solver.orientation_tolerance
     return [
         Guarantee("missed", "reachable poses that were missed", count, int((~found.success).sum()), 0),
         Guarantee("false_successes", "false successes: unreachable or malformed poses", count, false, 0),
         Guarantee(
             "network_share", "share of answers by a network, random poses", count, found.network.mean(), 0.98, True
         ),
-        Guarantee("position_error_m", "largest position error of an answer [m]", count, error[:, :3].max(), tolerance),
-        Guarantee("orientation_error_rad", "largest orientation error [rad]", count, error[:, 3:].max(), tolerance),
+        Guarantee("position_error_m", "largest position error of an answer [m]", count, error[:, :3].max(), position),
+        Guarantee("orientation_error_rad", "largest orientation error [rad]", count, error[:, 3:].max(), orientation),
         Guarantee(
             "line_jumps", "branch changes on straight lines of 50 targets", 200, line_jumps(solver, 200, seed + 4), 0
         ),

@@ -1,7 +1,6 @@
 """Our solvers as contestants: raw networks, and everything that leaves the node, verified."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -10,10 +9,10 @@ from torch import nn
 from ur5e_nik_ik.benchmark.protocol import Contestant
 from ur5e_nik_ik.closed_form import closed_form
 from ur5e_nik_ik.dh import DhParameters
+from ur5e_nik_ik.models import models_folder
 from ur5e_nik_ik.network import Network, predict_pose
 from ur5e_nik_ik.solver import Refusal, Solution, Solver
 
-MODELS = Path(__file__).resolve().parents[2] / "models"
 NAMES = ("reference", "tool-down", "any-pose")
 # Branch of the rest posture, which all three networks know.
 BRANCH = 0
@@ -21,7 +20,7 @@ BRANCH = 0
 
 def load_networks(dh: DhParameters) -> dict[str, Network]:
     """Return those of NAMES that are there for the arm."""
-    paths = {name: MODELS / f"{name}-{dh.name}.npz" for name in NAMES}
+    paths = {name: models_folder() / f"{name}-{dh.name}.npz" for name in NAMES}
     return {name: Network.load(path, dh) for name, path in paths.items() if path.is_file()}
 
 
@@ -36,22 +35,23 @@ def contestants(dh: DhParameters) -> list[Contestant]:
         found.append(_verified(f"{name} network, verified", Solver(dh, [network]), "network"))
     found.append(
         Contestant(
-            "closed form, all branches", _same, lambda target: closed_form(target, dh), lambda found: found[0][found[1]]
+            "closed form, all branches",
+            np.array,
+            lambda target: closed_form(target, dh),
+            lambda found: found[0][found[1]],
         )
     )
     found.append(_verified("closed form, verified", Solver(dh), "closed_form"))
     return found
 
 
-def _same(target: np.ndarray) -> np.ndarray:
-    return np.array(target, order="C")
-
-
 def _verified(name: str, solver: Solver, mode: str) -> Contestant:
     def answers(answer: Solution | Refusal) -> np.ndarray:
         return answer.joints if isinstance(answer, Solution) else np.empty((0, 6))
 
-    return Contestant(name, _same, lambda target: solver.solve(target, solver=mode), answers, "checked by FK, polished")
+    return Contestant(
+        name, np.array, lambda target: solver.solve(target, solver=mode), answers, "checked by FK, polished"
+    )
 
 
 def _raw(name: str, network: Network) -> Contestant:
@@ -63,7 +63,7 @@ def _raw(name: str, network: Network) -> Contestant:
         predict_pose(network.kind, BRANCH, network.arm, weights, network.sizes, target, work, joints)
         return joints
 
-    return Contestant(name, _same, solve, _joints, f"{network.parameters:,} parameters")
+    return Contestant(name, np.array, solve, np.asarray, f"{network.parameters:,} parameters")
 
 
 def _torch_eager(network: Network) -> Contestant:
@@ -74,7 +74,9 @@ def _torch_eager(network: Network) -> Contestant:
         with torch.inference_mode():
             return model(torch.as_tensor(target[:3, 3], dtype=torch.float32)).numpy()
 
-    return Contestant("reference network, torch eager", _same, solve, _joints, f"{network.parameters:,} parameters")
+    return Contestant(
+        "reference network, torch eager", np.array, solve, np.asarray, f"{network.parameters:,} parameters"
+    )
 
 
 def eager_model(network: Network) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -89,7 +91,3 @@ def eager_model(network: Network) -> Callable[[torch.Tensor], torch.Tensor]:
         start += outputs
         layers += [layer, nn.SiLU()]
     return nn.Sequential(*layers[:-1])
-
-
-def _joints(joints: np.ndarray) -> np.ndarray:
-    return np.asarray(joints, dtype=float)

@@ -11,7 +11,8 @@ import numpy as np
 from ur5e_nik_ik.benchmark.protocol import Contestant
 from ur5e_nik_ik.benchmark.urdf import urdf
 from ur5e_nik_ik.dh import DhParameters
-from ur5e_nik_ik.joints import JOINT_LIMITS, REST_POSTURE
+from ur5e_nik_ik.joints import REST_POSTURE
+from ur5e_nik_ik.rotations import quaternion_from_matrix
 
 # What the iterative solvers are asked for [m] and [rad], ten times finer than what counts as a success.
 POSITION_GOAL = 1e-4
@@ -124,7 +125,7 @@ def trac_ik(dh: DhParameters) -> list[Contestant]:
 
     def prepare(target: np.ndarray) -> tuple[float, ...]:
         # Scalar last.
-        return (*target[:3, 3], *_quaternion(target[:3, :3]))
+        return (*target[:3, 3], *quaternion_from_matrix(target[:3, :3]))
 
     def make(seed: np.ndarray) -> Callable[[tuple[float, ...]], np.ndarray]:
         return lambda target: pytracik.ik(solver, seed, *target)
@@ -150,19 +151,12 @@ def ikpy(dh: DhParameters) -> list[Contestant]:
 
     def make(seed: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         start = np.concatenate([[0.0], seed, [0.0]])
-        start = np.clip(start, -np.concatenate([[1.0], JOINT_LIMITS, [1.0]]), np.inf)
         return lambda target: chain.inverse_kinematics_frame(target, initial_position=start, orientation_mode="all")
 
     return [
         Contestant(f"IKPy, {name}", np.ascontiguousarray, make(seed), lambda joints: joints[1:7], "iterative")
         for name, seed in SEEDS.items()
     ]
-
-
-def _quaternion(rotation: np.ndarray) -> np.ndarray:
-    from ur5e_nik_ik.rotations import quaternion_from_matrix
-
-    return quaternion_from_matrix(rotation)
 
 
 def _rows(found: list[np.ndarray]) -> np.ndarray:

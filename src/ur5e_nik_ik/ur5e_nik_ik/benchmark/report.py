@@ -110,6 +110,5 @@ def draw(path: Path, solvers: dict[str, dict], targets: int) -> None:
     axes.set_xlabel("time of one solve [us]: median (bar) and 99th percentile (line); % of targets met")
     axes.set_title(f"Inverse kinematics of the UR5e, {targets} targets (blue: ours, orange: others)", fontsize=10)
     axes.grid(axis="x", alpha=0.3)
-    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
     pyplot.close(figure)

@@ -2,47 +2,42 @@
 
 import multiprocessing
 import os
-import random
 import subprocess
 import sys
 import time
 from typing import Any
 
 import numpy as np
+from domain_coordinator import domain_id
 
 CLIENTS = (1, 4)
 READY = 60.0  # for the node to answer [s]
 LATE = 10.0  # for an answer [s]
+WARM_UP = 20  # calls of each client that are not counted
 
 
 def round_trip(calls: int) -> dict[str, dict[str, float]]:
     """Return median and p99 of a call [us] and calls per second, by number of clients. Raises RuntimeError."""
     # A domain of its own, as someone's robot may be in the default one.
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(random.randrange(1, 100))}
-    environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    node = subprocess.Popen(
-        [sys.executable, "-m", "ur5e_nik_ik.ik_node"],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        return {str(clients): _measure(clients, calls, environment) for clients in CLIENTS}
-    finally:
-        node.terminate()
-        node.wait(LATE)
+    with domain_id() as domain:
+        os.environ |= {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        node = subprocess.Popen(
+            [sys.executable, "-m", "ur5e_nik_ik.ik_node"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            return {str(clients): _measure(clients, calls) for clients in CLIENTS}
+        finally:
+            node.terminate()
+            node.wait(LATE)
 
 
-def _measure(clients: int, calls: int, environment: dict[str, str]) -> dict[str, float]:
-    os.environ.update({name: environment[name] for name in ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE")})
+def _measure(clients: int, calls: int) -> dict[str, float]:
     context = multiprocessing.get_context("spawn")
     start = context.Barrier(clients)
     with context.Pool(clients, _join, (start,)) as pool:
         times = [np.array(row) for row in pool.map(_client, [calls] * clients, chunksize=1)]
     if any(not len(row) for row in times):
-        raise RuntimeError(
-            "the ik node did not answer; start it by itself to see why: ./run exec python -m ur5e_nik_ik.ik_node"
-        )
+        raise RuntimeError("the ik node did not answer; to see why: ./run exec python -m ur5e_nik_ik.ik_node")
     every = np.concatenate(times)
     return {
         "median_us": float(np.median(every)),
@@ -78,7 +73,7 @@ def _client(calls: int) -> list[float]:
     there = client.wait_for_service(READY)
     _start.wait()
     times: list[float] = []
-    for call in range(calls + 20 if there else 0):
+    for call in range(calls + WARM_UP if there else 0):
         position.y = 0.2 * (call % 7) / 7.0
         begin = time.perf_counter()
         future = client.call_async(request)
@@ -87,8 +82,7 @@ def _client(calls: int) -> list[float]:
         if not future.done() or future.result().error_code != SolveIK.Response.SUCCESS:
             times.clear()
             break
-        # The first ones meet each other still.
-        if call >= 20:
+        if call >= WARM_UP:
             times.append(1e6 * (time.perf_counter() - begin))
     node.destroy_node()
     rclpy.try_shutdown()

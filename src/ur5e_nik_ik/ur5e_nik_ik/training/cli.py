@@ -17,13 +17,12 @@ from rich.console import Console
 from rich.table import Table
 
 from ur5e_nik_ik.dh import DhParameters, load_dh
+from ur5e_nik_ik.models import models_folder
 from ur5e_nik_ik.network import Network, NetworkError
 from ur5e_nik_ik.training.configs import CONFIGS, TrainingConfig
 from ur5e_nik_ik.training.data import held_out_targets
 from ur5e_nik_ik.training.evaluate import metrics
 from ur5e_nik_ik.training.trainer import Trainer, TrainingError
-
-MODELS = Path(__file__).resolve().parents[2] / "models"
 
 
 def _number(convert: Callable, good: Callable[[float], bool], wanted: str) -> Callable[[str], float]:
@@ -110,7 +109,7 @@ def _train(options: argparse.Namespace, console: Console) -> None:
 
 
 def _evaluate(options: argparse.Namespace, console: Console) -> None:
-    folder = options.models or MODELS
+    folder = options.models or models_folder()
     cards = []
     for path in sorted(folder.glob("*.npz")):
         try:

@@ -1,0 +1,15 @@
+"""Where the networks of the package are, wherever it is installed."""
+
+from pathlib import Path
+
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+
+from ur5e_nik_ik.network import NetworkError
+
+
+def models_folder() -> Path:
+    """Return the folder of the package's networks. Raises NetworkError where the package is not sourced."""
+    try:
+        return Path(get_package_share_directory("ur5e_nik_ik")) / "models"
+    except PackageNotFoundError:
+        raise NetworkError("the package ur5e_nik_ik is not sourced: start this with ./run exec") from None
