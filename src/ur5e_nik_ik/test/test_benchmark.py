@@ -5,6 +5,8 @@ import math
 import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -131,6 +133,25 @@ def test_the_command_prints_and_writes_the_same(tmp_path):
     assert min(result["batch"]["solves_per_s"].values()) > 0
     assert set(result["solve_ik"]) == {"1", "4"}
     assert (tmp_path / "bench.png").stat().st_size > 10_000
+
+
+def test_a_killed_benchmark_leaves_no_node_behind():
+    # It would answer for the nodes of whoever takes its domain next.
+    code = "from ur5e_nik_ik.benchmark.round_trip import round_trip; round_trip(10**9)"
+    run = subprocess.Popen([sys.executable, "-c", code])
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
+    within(30.0, lambda: len(children.read_text().split()) >= 2)  # the node and a client
+    left = [Path(f"/proc/{child}") for child in children.read_text().split()]
+    run.kill()
+    run.wait()
+    within(10.0, lambda: not any(process.exists() for process in left))
+
+
+def within(seconds, done):
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
