@@ -33,17 +33,12 @@ class Operator:
             np.radians(scene.arm.max_stop_deceleration),
         )
         self._scratch = mujoco.MjData(simulation.model)
-        self.forbidden = set()  # contacts of arm or gripper with what is no cube
 
     def wait(self, duration):
         for _ in range(round(duration / self.simulation.timestep)):
             states = self.simulation.joint_states()
             self.simulation.command(*self.controller.update(self.simulation.time, *states))
             self.simulation.step()
-            for pair in self.simulation.contacts():
-                mine = pair & {"arm", "gripper"}
-                if mine and not any(name.startswith("cube") for name in pair):
-                    self.forbidden.add(pair)
 
     def execute(self, names, points):
         """Runs one goal to its end; points are (time, positions, velocities)."""

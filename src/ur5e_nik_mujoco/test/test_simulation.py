@@ -100,5 +100,7 @@ def test_contact_with_the_table_is_named(scene):
     operator = Operator(simulation)
     operator.tcp_to([0.25, 0.0, 0.05], 0.0, 1.0)
     operator.move(operator.solve([0.25, 0.0, -0.005], 0.0), 1.0)
-    assert frozenset({"gripper", "table"}) in simulation.contacts()
-    assert operator.forbidden == {frozenset({"gripper", "table"})}
+    assert ("gripper", "table") in simulation.contacts()
+    assert simulation.bumps == {("gripper", "table")}
+    simulation.reset(0, 0)
+    assert not simulation.bumps

@@ -6,20 +6,18 @@ from the simulation they hand over and await.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import queue
 import threading
 import time
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from ament_index_python.packages import get_package_share_directory
 from control_msgs.action import FollowJointTrajectory
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Pose
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -259,9 +257,16 @@ class CellNode(Node):
         self._simulation.reset(request.seed, request.cubes, request.calibration_board)
         self._controller.reset(self._simulation.joint_states()[0])
 
-    def _ground_truth(self) -> tuple[float, list[Any], Pose]:
-        cubes = [messages.cube_state(cube) for cube in self._simulation.cubes()]
-        return self._simulation.time, cubes, messages.pose(*self._simulation.tool0())
+    def _ground_truth(self) -> GetGroundTruth.Response:
+        simulation = self._simulation
+        truth = GetGroundTruth.Response(
+            cubes=[messages.cube_state(cube) for cube in simulation.cubes()],
+            tool0=messages.pose(*simulation.tool0()),
+            bumps=sorted(" ".join(pair) for pair in simulation.bumps),
+        )
+        truth.header.stamp = messages.time_message(simulation.time)
+        truth.header.frame_id = _FRAME
+        return truth
 
     def _start_goal(self, goal: _Goal) -> None:
         self._goals[goal.key] = goal
@@ -312,11 +317,10 @@ class CellNode(Node):
     async def _on_ground_truth(
         self, request: GetGroundTruth.Request, response: GetGroundTruth.Response
     ) -> GetGroundTruth.Response:
-        with contextlib.suppress(_Stopped):
-            now, response.cubes, response.tool0 = await self._ask(self._ground_truth)
-            response.header.stamp = messages.time_message(now)
-            response.header.frame_id = _FRAME
-        return response
+        try:
+            return await self._ask(self._ground_truth)
+        except _Stopped:
+            return response
 
     async def _on_goal(self, handle: ServerGoalHandle) -> FollowJointTrajectory.Result:
         goal = _Goal(handle)

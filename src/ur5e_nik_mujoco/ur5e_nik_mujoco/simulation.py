@@ -49,6 +49,7 @@ class Simulation:
         self.scene = scene
         self._colors: tuple[str, ...] | None = None
         self._time_before_reset = 0.0
+        self.bumps: set[tuple[str, str]] = set()  # what arm or gripper has touched that is no cube, since the reset
         self.reset(seed, cubes)
 
     def reset(self, seed: int, cubes: int | Sequence[str], board: bool = False) -> None:
@@ -68,6 +69,7 @@ class Simulation:
         model, data = self.model, self.data
         mujoco.mj_resetData(model, data)
         self._time_before_reset = time
+        self.bumps.clear()
         for index, pose in enumerate(poses):
             address = model.joint(f"cube_{index}").qposadr[0]
             half = pose.yaw / 2
@@ -113,6 +115,9 @@ class Simulation:
     def step(self, count: int = 1) -> None:
         """Goes on by `count` time steps under the last command."""
         mujoco.mj_step(self.model, self.data, count)
+        one, other = self.data.contact.geom[self.data.contact.dist <= 0].T
+        if self._is_bump[one, other].any():
+            self.bumps |= {pair for pair in self.contacts() if _is_bump(pair)}
 
     def tool0(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Position [m] and quaternion (x, y, z, w) of tool0 in base_link."""
@@ -129,7 +134,7 @@ class Simulation:
         for index, color in enumerate(self._colors):
             name = f"cube_{index}"
             body = self.data.body(name)
-            contacts = sorted({other for pair in touching if name in pair for other in pair - {name}})
+            contacts = sorted({other for pair in touching if name in pair for other in pair if other != name})
             result.append(
                 CubeTruth(
                     name,
@@ -141,17 +146,17 @@ class Simulation:
             )
         return result
 
-    def contacts(self) -> set[frozenset[str]]:
-        """Pairs of names that touch: "arm", "gripper", "cube_0", "pick_tray", "place_tray", "table", "mast" ..."""
+    def contacts(self) -> set[tuple[str, str]]:
+        """Pairs of names, sorted, that touch: "arm", "gripper", "cube_0", "pick_tray", "table", "mast" ..."""
         touching = self.data.contact.geom[self.data.contact.dist <= 0]
-        pairs = (frozenset((self._contact_names[a], self._contact_names[b])) for a, b in touching)
-        return {pair for pair in pairs if len(pair) == 2}
+        return {_pair(self._contact_names[a], self._contact_names[b]) for a, b in touching}
 
     def _compile(self, colors: tuple[str, ...]) -> None:
         self.model = model = names.build_model(self.scene, colors)
         self.data = mujoco.MjData(model)
         self._colors = colors
         self._contact_names = [_contact_name(model, geom) for geom in range(model.ngeom)]
+        self._is_bump = np.array([[_is_bump(_pair(a, b)) for a in self._contact_names] for b in self._contact_names])
         joints = [model.joint(name) for name in (*ARM_JOINTS, _MODEL_GRIPPER_JOINT)]
         self._position_addresses = np.array([joint.qposadr[0] for joint in joints])
         self._velocity_addresses = np.array([joint.dofadr[0] for joint in joints])
@@ -182,3 +187,12 @@ def _contact_name(model: mujoco.MjModel, geom: int) -> str:
     if body.startswith("cube_"):
         return body
     return "gripper" if body.startswith(names.GRIPPER_PREFIX) else "arm"
+
+
+def _pair(one: str, other: str) -> tuple[str, str]:
+    return (one, other) if one < other else (other, one)
+
+
+def _is_bump(pair: tuple[str, str]) -> bool:
+    """Whether the arm or the gripper touches what is no cube; fingers may touch each other."""
+    return bool({"arm", "gripper"} & set(pair)) and pair != ("gripper", "gripper") and "cube_" not in "".join(pair)
