@@ -216,6 +216,7 @@ class Commander:
         end = self._wait(
             ready,
             ros_limit=max(limit - (self.now() - motion.started), 0.0),
+            wall_least=self.settings.motion_time_wall,
             late=lambda: Fault(
                 Code.TIMED_OUT,
                 f"a motion of {motion.duration:.1f} s was not over after {limit:.1f} s of {_listed(motion.joints)}",
@@ -475,11 +476,16 @@ class Commander:
         ready: Callable[[], T | None],
         *,
         ros_limit: float = math.inf,
+        wall_least: float = 0.0,
         wall_limit: float = math.inf,
         late: Callable[[], Fault] | None = None,
         moving: bool = False,
     ) -> T:
-        """What ``ready`` returns as soon as it is true. ``moving``: joint states and clock must go on meanwhile."""
+        """What ``ready`` returns as soon as it is true.
+
+        ``late`` says what is wrong after ``ros_limit``, but not within ``wall_least``, or after ``wall_limit``.
+        ``moving``: joint states and clock must go on meanwhile.
+        """
         ros_start, wall_start = self.now(), time.monotonic()
         while True:
             self.interrupted()
@@ -489,7 +495,8 @@ class Commander:
                 value = ready()
                 if value:
                     return value
-                if late and (self.now() - ros_start > ros_limit or time.monotonic() - wall_start > wall_limit):
+                wall = time.monotonic() - wall_start
+                if late and (wall > wall_limit or (wall > wall_least and self.now() - ros_start > ros_limit)):
                     raise late()
                 if moving:
                     self._check_stall(wall_start)

@@ -123,6 +123,9 @@ class Settings:
         4.0, "a motion may take its planned time times this, plus motion_time_margin (ROS time)", 1.0, 100.0
     )
     motion_time_margin: float = _value(3.0, "see motion_time_factor [s]", 0.1, 60.0)
+    motion_time_wall: float = _value(
+        5.0, "and this long by the wall's clock: a message may be slower than a fast simulation [s]", 0.0, 60.0
+    )
     controller_timeout: float = _value(
         5.0, "for the controller to appear and to accept a goal (wall time) [s]", 0.1, 60.0
     )
