@@ -10,10 +10,10 @@ OURS = ("ur5e_nik_msgs", "ur5e_nik_ik", "ur5e_nik_vision", "ur5e_nik_mujoco", "u
 ROS = ("rclpy", "sensor_msgs", "geometry_msgs", "control_msgs", "trajectory_msgs", "rosgraph_msgs", "diagnostic_msgs")
 # Only these files may touch ROS; all else is pure.
 ROS_FILES = {"parameters", "messages"} | {
-    *("ik_node", "ik_service", "round_trip"),
+    *("ik_node", "ik_service", "client"),
     *("vision_node", "calibrate", "tune", "image_conversion", "newest_image"),
     *("sim_node", "cell_node"),
-    *("task_node", "commander", "observer", "probe"),
+    *("task_node", "commander", "cell_client", "observer", "probe", "crew"),
 }
 
 

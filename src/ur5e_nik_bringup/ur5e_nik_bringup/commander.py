@@ -27,7 +27,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from ur5e_nik_bringup.planning import Answer, Unreachable
 from ur5e_nik_bringup.settings import Settings
@@ -126,6 +126,7 @@ class Commander:
         node.create_subscription(DiagnosticArray, "vision_status", self._on_vision_status, newest)
         self._ik = node.create_client(SolveIK, "solve_ik")
         self._controller = ActionClient(node, FollowJointTrajectory, settings.trajectory_action)
+        self._sent = node.create_publisher(JointTrajectory, "~/trajectory", 10)
         self._jump_handle = node.get_clock().create_jump_callback(
             JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=False),
             post_callback=self._on_jump,
@@ -182,6 +183,7 @@ class Commander:
         goal.trajectory.points = _points(trajectory.in_nanoseconds())
         motion = Motion(joints, trajectory, self.now())
         self._motion = motion
+        self._sent.publish(goal.trajectory)
         self._post(lambda: self._controller.send_goal_async(goal), lambda answer: self._accept(motion, answer))
         limit = self.settings.controller_timeout
         self._wait(

@@ -96,10 +96,10 @@ def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path) -> dict[str, 
     with Starter(specs, out / "log", log) as starter, Observer(_alive(starter)) as observer:
         observer.wait_until_ready(timeout=90.0)
         console.print(f"all nodes are ready after {time.monotonic() - begin:.1f} s")
-        before = observer.true_cubes()
+        before = observer.truth().cubes
         round_trip = observer.measure_solve_ik(count=100)
         outcome = observer.pick_and_place(values["cubes"], _print_progress)
-        after = observer.true_cubes()
+        after = observer.truth().cubes
         picture = observer.save_picture(out / "camera.png")
         film = observer.save_film(out / "demo.webp", ANIMATION_PERIOD, ANIMATION_RATE)
         timings = observer.timings()
@@ -129,7 +129,7 @@ def _print_progress(seconds: float, cube: int, phase: str, message: str) -> None
 
 def _print_report(report: dict[str, Any], out: Path) -> None:
     table = Table(title=f"{report['placed']} of {report['cubes']} cubes placed, by ground truth")
-    for name in ("pick", "placed", "detect error [mm]", "place error [mm]", "cycle [s]", "grasps"):
+    for name in ("pick", "placed", "detect error [mm]", "place error [mm]", "yaw error [deg]", "cycle [s]", "grasps"):
         table.add_column(name, justify="right")
     for number, row in enumerate(report["picks"], start=1):
         table.add_row(
@@ -137,6 +137,7 @@ def _print_report(report: dict[str, Any], out: Path) -> None:
             "yes" if row["placed"] else f"no: {row['message'] or 'not where it was meant to be'}",
             _figure(row["detect_error_mm"]),
             _figure(row["place_error_mm"]),
+            _figure(row["yaw_error_deg"]),
             f"{row['cycle_s']:.1f}",
             str(row["attempts"]),
         )
