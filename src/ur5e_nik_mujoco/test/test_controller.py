@@ -31,7 +31,7 @@ def follow(controller, start, end, lag=0.0):
     times = np.arange(start, end, STEP)
     path = []
     for now in times:
-        positions, velocities = controller.update(now, controller.desired[0] - lag, np.zeros(3))
+        positions, velocities, _ = controller.update(now, controller.desired[0] - lag, np.zeros(3))
         path.append((positions.copy(), velocities.copy()))
     return times, np.array([p for p, _ in path]), np.array([v for _, v in path])
 
@@ -80,7 +80,7 @@ def test_a_start_time_in_the_future_is_waited_for(controller):
 
 def test_a_start_time_in_the_past_joins_the_trajectory_where_it_is(controller):
     controller.start(goal([(0.0, [0] * 3), (2.0, [2] * 3)], start_time=4.0), 5.0)
-    positions, _ = controller.update(5.0, np.zeros(3), np.zeros(3))
+    positions, _, _ = controller.update(5.0, np.zeros(3), np.zeros(3))
     assert np.allclose(positions, 1.0)
 
 

@@ -69,7 +69,7 @@ def test_refused_reset_changes_nothing(scene, cubes):
 def test_gripper_command_spans_the_actuator(scene):
     simulation = Simulation(scene, 0, 0)
     target = np.append(simulation.joint_states()[0][:6], scene.gripper.closed)
-    simulation.command(target, np.zeros(len(JOINTS)))
+    simulation.command(target, np.zeros(len(JOINTS)), np.zeros(len(JOINTS)))
     assert simulation.data.ctrl[-1] == pytest.approx(255.0)
     simulation.step(1000)
     assert simulation.joint_states()[0][-1] == pytest.approx(scene.gripper.closed, abs=0.06)

@@ -221,8 +221,8 @@ class JointTrajectoryController:
             self._halt(now, *self._desired[:2])
             self._canceling = True
 
-    def update(self, now: float, positions: Array, velocities: Array) -> tuple[Array, Array]:
-        """The commanded positions and velocities of all joints for their measured state."""
+    def update(self, now: float, positions: Array, velocities: Array) -> tuple[Array, Array, Array]:
+        """The commanded positions, velocities and accelerations of all joints for their measured state."""
         self._desired = self._stop.sample(now)
         if self._active and self._canceling:
             if now >= self._stop.start + self._stop.duration:
@@ -233,7 +233,7 @@ class JointTrajectoryController:
             position[columns], velocity[columns], acceleration[columns] = self._active.spline.sample(now)
             self._desired = position, velocity, acceleration
             self._judge(self._active, now, positions, velocities)
-        return self._desired[:2]
+        return self._desired
 
     def _judge(self, active: _Active, now: float, positions: Array, velocities: Array) -> None:
         """Ends the goal when it is reached or a tolerance is violated."""

@@ -84,9 +84,9 @@ class Simulation:
             ]
         start = [*np.radians(self.scene.arm.start_posture), 0.0]
         data.qpos[self._position_addresses] = start
-        self.command(start, np.zeros(len(JOINTS)))
         self._show_board(board)
         mujoco.mj_forward(model, data)
+        self.command(np.array(start), np.zeros(len(JOINTS)), np.zeros(len(JOINTS)))
 
     @property
     def time(self) -> float:
@@ -107,10 +107,23 @@ class Simulation:
         """Positions [rad] and velocities [rad/s] of `JOINTS`."""
         return self.data.qpos[self._position_addresses], self.data.qvel[self._velocity_addresses]
 
-    def command(self, positions: Sequence[float] | NDArray, velocities: Sequence[float] | NDArray) -> None:
-        """Sets what the joints are to follow from the next step on [rad], [rad/s]."""
-        # The actuators are position servos with damping; the velocity term keeps that from making them lag.
-        self.data.ctrl[:] = (positions + self._damping_time * velocities) * self._control_scale
+    def command(
+        self,
+        positions: NDArray[np.float64],
+        velocities: NDArray[np.float64],
+        accelerations: NDArray[np.float64],
+    ) -> None:
+        """Sets what the joints are to follow from the next step on [rad], [rad/s], [rad/s^2]."""
+        # The actuators are position servos with damping; the velocity term keeps that from making them lag. A time
+        # step's mean velocity is that of its middle.
+        middle = velocities + self.timestep / 2 * accelerations
+        self.data.ctrl[:] = (positions + self._damping_time * middle) * self._control_scale
+        # The arm's own dynamics, which a real controller feeds forward as well.
+        arm = self._velocity_addresses[: len(ARM_JOINTS)]
+        self._acceleration[arm] = accelerations[: len(arm)]
+        mujoco.mj_mulM(self.model, self.data, self._torque, self._acceleration)
+        torque = self._torque + self.data.qfrc_bias - self.data.qfrc_passive
+        self.data.ctrl[: len(arm)] += torque[arm] / self._stiffness
 
     def step(self, count: int = 1) -> None:
         """Goes on by `count` time steps under the last command."""
@@ -163,6 +176,8 @@ class Simulation:
         self._lower = np.array([joint.range[0] for joint in joints])
         self._upper = np.array([joint.range[1] for joint in joints])
         self._damping_time = model.actuator_biasprm[:, 2] / model.actuator_biasprm[:, 1]
+        self._stiffness = model.actuator_gainprm[: len(ARM_JOINTS), 0]
+        self._acceleration, self._torque = np.zeros(model.nv), np.zeros(model.nv)
         self._control_scale = np.ones(len(JOINTS))
         self._control_scale[-1] = _GRIPPER_CONTROL_RANGE / self.scene.gripper.closed
 
