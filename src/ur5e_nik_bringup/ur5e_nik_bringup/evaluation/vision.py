@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from ur5e_nik_bringup.domain import own_domain
+from ur5e_nik_bringup.evaluation.promises import Promise, at_most, print_promises
 from ur5e_nik_bringup.evaluation.scores import summary
 from ur5e_nik_bringup.evaluation.tray_plot import draw_errors
 from ur5e_nik_bringup.evaluation.vision_runs import STREAM, Findings, judge_scenes, stream_full_hd
@@ -55,9 +54,9 @@ def run(options: argparse.Namespace) -> int:
     options.out.write_text(json.dumps(report, indent=2) + "\n")
     figure = options.out.with_suffix(".png")
     draw_errors(findings.plain, load_scene()["trays"]["pick"], figure)
-    missed = _print_table(report)
+    kept = print_promises(console, f"vision in {scenes} random scenes, by ground truth", targets(report))
     console.print(f"wrote {options.out} and {figure}")
-    return 1 if missed else 0
+    return 0 if kept else 1
 
 
 def build_report(findings: Findings) -> dict[str, Any]:
@@ -84,42 +83,25 @@ def build_report(findings: Findings) -> dict[str, Any]:
     }
 
 
-def targets(report: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
-    """What is promised: name, measured, to reach, and whether it is reached."""
+def targets(report: dict[str, Any]) -> list[Promise]:
+    """What is promised of the figures."""
     position, yaw, stress = report["position_mm"], report["yaw_deg"], report["stress"]
+    found, whole = report["found"], report["whole"]
     rows = [
-        _at_most("position error, mean [mm]", position["mean"], 0.5),
-        _at_most("position error, 99 % [mm]", position["p99"], 1.5),
-        _at_most("yaw error, mean [deg]", yaw["mean"], 0.5),
-        _at_most("yaw error, 99 % [deg]", yaw["p99"], 2.0),
-        ("whole cubes found", f"{report['found']} of {report['whole']}", "all", report["found"] == report["whole"]),
-        _at_most("positions of nothing", report["false_positions"], 0),
-        _at_most("calibration, held-out median [mm]", report["residual_mm"]["held_out_median"], 0.3),
-        _at_most("time of a 640 x 480 picture, median [ms]", report["ms"]["median"], 4.0),
-        _at_most(f"lag at {STREAM}, largest [pictures]", stress[STREAM]["lag_max"], 1),
+        at_most("position error, mean [mm]", position["mean"], 0.5),
+        at_most("position error, 99 % [mm]", position["p99"], 1.5),
+        at_most("yaw error, mean [deg]", yaw["mean"], 0.5),
+        at_most("yaw error, 99 % [deg]", yaw["p99"], 2.0),
+        Promise("whole cubes found", f"{found} of {whole}", "all", found == whole),
+        at_most("positions of nothing", report["false_positions"], 0),
+        at_most("calibration, held-out median [mm]", report["residual_mm"]["held_out_median"], 0.3),
+        at_most("time of a 640 x 480 picture, median [ms]", report["ms"]["median"], 4.0),
+        at_most(f"lag at {STREAM}, largest [pictures]", stress[STREAM]["lag_max"], 1),
     ]
     for name, figures in stress.items():
         if "whole" in figures:
-            found = f"{figures['found']} of {figures['whole']} found"
-            rows.append(_at_most(f"{name}, {found}, 99 % [mm]", figures["position_mm"]["p99"], 3.0))
+            share = f"{figures['found']} of {figures['whole']} found"
+            rows.append(at_most(f"{name}, {share}, 99 % [mm]", figures["position_mm"]["p99"], 3.0))
         elif "positions" in figures:
-            rows.append(_at_most(f"positions in {figures['pictures']} pictures, cube {name}", figures["positions"], 0))
+            rows.append(at_most(f"positions in {figures['pictures']} pictures, cube {name}", figures["positions"], 0))
     return rows
-
-
-def _at_most(name: str, value: float | None, limit: float) -> tuple[str, str, str, bool]:
-    shown = "-" if value is None else f"{value:.3g}"
-    return name, shown, f"<= {limit:g}" if limit else "0", value is not None and value <= limit
-
-
-def _print_table(report: dict[str, Any]) -> list[str]:
-    """Print the figures; the names of those that are not as they should be."""
-    table = Table(title=f"vision in {report['scenes']} random scenes, by ground truth")
-    table.add_column("what")
-    for heading in ("measured", "to reach", ""):
-        table.add_column(heading, justify="right")
-    rows = targets(report)
-    for name, value, limit, reached in rows:
-        table.add_row(escape(name), value, limit, "yes" if reached else "[bold]no[/bold]")
-    console.print(table)
-    return [name for name, _, _, reached in rows if not reached]

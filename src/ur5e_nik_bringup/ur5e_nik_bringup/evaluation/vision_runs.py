@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,12 @@ import numpy as np
 import yaml
 from rich.console import Console
 from rich.progress import track
-from rich.text import Text
 
+from ur5e_nik_bringup.evaluation.nodes import running
 from ur5e_nik_bringup.evaluation.pictures import LIGHT, OUT, Picture, View, box_corners
 from ur5e_nik_bringup.evaluation.probe import Eye, Probe, to_image
 from ur5e_nik_bringup.evaluation.scores import Tally
 from ur5e_nik_bringup.scene_file import load_scene, scene_path
-from ur5e_nik_bringup.starter import Starter
 from ur5e_nik_bringup.system import NodeSpec, executable
 from ur5e_nik_bringup.waypoints import Spot
 
@@ -57,10 +55,10 @@ class Findings:
 def judge_scenes(findings: Findings, scenes: int, most_cubes: int, seed: int, folder: Path, console: Console) -> None:
     """Every scene through the camera's topic, and its picture, spoilt, through a second node."""
     second = _vision("second_vision", {"region": WHOLE_TABLE, "status_rate": 50.0}, SECOND.rstrip("/"))
-    with _nodes([second], folder, console) as alive, Probe(alive) as probe:
+    with running([second], folder, console) as alive, Probe(alive) as probe:
         judge = probe.eye(SECOND)
         probe.open(SECOND)
-        with _nodes([_sim(scene_path()), _vision("vision", {})], folder, console):
+        with running([_sim(scene_path()), _vision("vision", {})], folder, console):
             findings.held_out_mm = _calibrate(scene_path(), folder / "calibration.yaml")
             session = _Session(findings, probe, judge, np.random.default_rng(seed))
             # In blocks: a scene of another number of cubes is compiled anew.
@@ -135,13 +133,13 @@ def stream_full_hd(findings: Findings, seconds: float, folder: Path, console: Co
     scene.write_text(yaml.safe_dump(cell))
     calibration = folder / "full_hd_calibration.yaml"
     pictures = []
-    with _nodes([_sim(scene)], folder, console) as alive, Probe(alive) as probe:
+    with running([_sim(scene)], folder, console) as alive, Probe(alive) as probe:
         _calibrate(scene, calibration)
         for seed in range(3):
             _, laid = probe.lay(seed, 4)
             pictures.append(to_image(probe.picture_after(laid)))
     vision = _vision("second_vision", {"calibration_file": str(calibration), "status_rate": 50.0}, SECOND.rstrip("/"))
-    with _nodes([vision], folder, console) as alive, Probe(alive) as probe:
+    with running([vision], folder, console) as alive, Probe(alive) as probe:
         eye = probe.eye(SECOND)
         probe.open(SECOND)
         probe.look(eye, SECOND, pictures[0])
@@ -181,23 +179,6 @@ def _sim(scene: Path) -> NodeSpec:
 
 def _vision(name: str, parameters: dict[str, Any], namespace: str = "") -> NodeSpec:
     return NodeSpec("ur5e_nik_vision", "vision_node", name, {"use_sim_time": True, **parameters}, namespace=namespace)
-
-
-@contextlib.contextmanager
-def _nodes(specs: Sequence[NodeSpec], folder: Path, console: Console) -> Iterator[Callable[[], None]]:
-    """Nodes for a while; gives a check that raises once one has ended."""
-
-    def log(name: str, line: str) -> None:
-        if "[INFO]" not in line:
-            console.print(Text(f"[{name}] {line}", style="dim"), soft_wrap=True)
-
-    with Starter(specs, folder / "log", log) as starter:
-
-        def check() -> None:
-            if (end := starter.ended()) is not None:
-                raise RuntimeError(f"{end}; what it printed stands above")
-
-        yield check
 
 
 def _calibrate(scene: Path, output: Path) -> float:

@@ -1,0 +1,61 @@
+"""The task evaluation's hands in ROS: hears every motion that is sent, and sends the arm to poses of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
+from trajectory_msgs.msg import JointTrajectory
+
+from ur5e_nik_bringup.cell_client import CellClient
+from ur5e_nik_bringup.commander import Commander
+from ur5e_nik_bringup.settings import Settings
+from ur5e_nik_bringup.trajectory import Trajectory, joint_move
+from ur5e_nik_bringup.waypoints import ToolPose
+
+Array = NDArray[np.float64]
+
+SETTLE = 0.5  # until the arm stands still [s]
+
+
+class Crew(CellClient):
+    """A ROS node of the evaluation, as a context. ``sent``: joint names and trajectory of every motion of the task."""
+
+    def __init__(self, alive: Callable[[], None]) -> None:
+        super().__init__("eval", alive)
+        self.sent: list[tuple[list[str], Trajectory]] = []
+        self.settings = Settings()
+
+    def _subscribe(self) -> None:
+        self._node.create_subscription(JointTrajectory, "task/trajectory", self._on_trajectory, 100)
+        self._set_sim = self._node.create_client(SetParameters, "sim/set_parameters")
+        self._arm = Commander(self._node, self.settings)
+
+    def pace(self, speed: float) -> None:
+        """Simulated seconds per second from now on; 0: as fast as it can."""
+        request = SetParameters.Request(parameters=[Parameter("speed", value=speed).to_parameter_msg()])
+        self.result(self._set_sim.call_async(request))
+
+    def arrival(self, pose: ToolPose, solver: str) -> Array:
+        """Where tool0 is, (3,) [m], after the arm went from the look posture to ``solver``'s answer for a pose."""
+        look = np.array(self.settings.look_posture)
+        self._arm.settings = replace(self.settings, solver=solver)
+        self._go(look)
+        self._go(self._arm.solve(pose, look).joints)
+        return np.array(self.truth().tool0)
+
+    def _go(self, posture: Array) -> None:
+        here = self._arm.reading().arm
+        if np.max(np.abs(posture - here)) > self.settings.reached:
+            self._arm.start(joint_move(here, posture, self.settings.arm_limits), self.settings.arm_joints)
+            self._arm.follow()
+        self._arm.sleep(SETTLE)
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
+        knots = [[getattr(p, name) for p in message.points] for name in ("positions", "velocities", "accelerations")]
+        self.sent.append((list(message.joint_names), Trajectory(np.array(times), *map(np.array, knots))))
