@@ -122,9 +122,9 @@ class CellClient:
             feedback = message.feedback
             if self._phase != (feedback.phase, feedback.cube):
                 self._phase = (feedback.phase, feedback.cube)
-                progress(self._now(), feedback.cube, feedback.phase, feedback.message)
+                progress(self.now(), feedback.cube, feedback.phase, feedback.message)
 
-        wall, simulated = time.monotonic(), self._now()
+        wall, simulated = time.monotonic(), self.now()
         goal = self.result(self._goal.send_goal_async(PickPlace.Goal(count=count), feedback_callback=on_feedback))
         if not goal.accepted:
             raise TimeoutError("the task refused the goal; its reason stands above")
@@ -135,7 +135,7 @@ class CellClient:
                 raise TimeoutError(f"the task showed no progress for {SILENCE:.0f} s")
             time.sleep(0.02)
         answer = future.result()
-        factor = (self._now() - simulated) / (time.monotonic() - wall)
+        factor = (self.now() - simulated) / (time.monotonic() - wall)
         message = "" if answer.status == GoalStatus.STATUS_SUCCEEDED else answer.result.message
         return Outcome(answer.result.error_code, [_pick(cube) for cube in answer.result.cubes], message, factor)
 
@@ -154,7 +154,8 @@ class CellClient:
         with contextlib.suppress(ExternalShutdownException):
             self._executor.spin()
 
-    def _now(self) -> float:
+    def now(self) -> float:
+        """ROS time [s]."""
         return self._node.get_clock().now().nanoseconds / 1e9
 
     def _wait(self, ready: Callable[[], Any], timeout: float, fault: str) -> None:

@@ -8,7 +8,6 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ def main() -> int:
         with own_domain() as domain:
             console.print(f"{why}; ROS domain {domain}; writing to {out}")
             report = _run(describe(values), values, out)
-    except (SystemArgumentError, DemoError, TimeoutError) as error:
+    except (SystemArgumentError, DemoError, RuntimeError, TimeoutError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -93,7 +92,7 @@ def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path) -> dict[str, 
             console.print(Text(f"[{name}] {line}", style="dim"), soft_wrap=True)
 
     begin = time.monotonic()
-    with Starter(specs, out / "log", log) as starter, Observer(_alive(starter)) as observer:
+    with Starter(specs, out / "log", log) as starter, Observer(starter.alive) as observer:
         observer.wait_until_ready(timeout=90.0)
         console.print(f"all nodes are ready after {time.monotonic() - begin:.1f} s")
         before = observer.truth().cubes
@@ -111,16 +110,6 @@ def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path) -> dict[str, 
     report["files"] = [name for name, there in (("camera.png", picture), ("demo.webp", film)) if there]
     (out / "report.json").write_text(json.dumps(report, indent=2) + "\n")
     return report
-
-
-def _alive(starter: Starter) -> Callable[[], None]:
-    """A check that raises DemoError once a node has ended."""
-
-    def check() -> None:
-        if (end := starter.ended()) is not None:
-            raise DemoError(f"{end}; what it printed stands above")
-
-    return check
 
 
 def _print_progress(seconds: float, cube: int, phase: str, message: str) -> None:

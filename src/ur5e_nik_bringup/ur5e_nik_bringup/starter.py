@@ -65,7 +65,7 @@ class Starter:
                     stderr=subprocess.STDOUT,
                     text=True,
                     errors="replace",
-                    preexec_fn=_apart_but_not_alone,
+                    preexec_fn=apart_but_not_alone,
                 )
                 self._processes[spec.name] = process
                 thread = threading.Thread(target=self._forward, args=(spec.name,), daemon=True)
@@ -93,6 +93,16 @@ class Starter:
                 return f"node {name} {how}"
         return None
 
+    def alive(self) -> None:
+        """Raise RuntimeError once a node has ended."""
+        if (end := self.ended()) is not None:
+            raise RuntimeError(f"{end}; what it printed stands above")
+
+    @property
+    def process_ids(self) -> dict[str, int]:
+        """Of every node, by its name."""
+        return {name: process.pid for name, process in self._processes.items()}
+
     def stop(self) -> None:
         """End every process, the last one started first, and wait until they are gone."""
         for number, patience in PATIENCE:
@@ -117,7 +127,7 @@ class Starter:
                 self._log(name, line.rstrip("\n"))
 
 
-def _apart_but_not_alone() -> None:
+def apart_but_not_alone() -> None:
     """Keep Ctrl-C from this process, as the starter ends them all in order, and end it if the starter dies.
 
     A group of its own, not a session: Linux may share the cores out by sessions, and large pictures then come too late.

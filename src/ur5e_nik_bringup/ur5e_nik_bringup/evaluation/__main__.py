@@ -5,6 +5,9 @@ import importlib
 import sys
 
 WHAT: dict[str, str] = {
+    "task": "cubes placed, and how well, in time and inside the limits; network against closed form",
+    "faults": "each fault of the neighbours of the task in each phase of a goal, and how it ends",
+    "soak": "hours of simulated work: memory of every node, success, lost messages",
     "vision": "positions and yaws of cubes, in good light and bad, and the time they take",
 }
 

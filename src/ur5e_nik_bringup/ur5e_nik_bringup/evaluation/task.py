@@ -75,8 +75,8 @@ def run(options: argparse.Namespace) -> int:
     with (
         own_domain(),
         tempfile.TemporaryDirectory(prefix="ur5e_nik_eval_") as folder,
-        running(specs, Path(folder), console) as alive,
-        Crew(alive) as crew,
+        running(specs, Path(folder), console) as nodes,
+        Crew(nodes.alive) as crew,
     ):
         crew.wait_until_ready(START_UP)
         for number in track(range(cubes // PER_SCENE), "scenes", console=console, transient=True):

@@ -55,7 +55,7 @@ class Findings:
 def judge_scenes(findings: Findings, scenes: int, most_cubes: int, seed: int, folder: Path, console: Console) -> None:
     """Every scene through the camera's topic, and its picture, spoilt, through a second node."""
     second = _vision("second_vision", {"region": WHOLE_TABLE, "status_rate": 50.0}, SECOND.rstrip("/"))
-    with running([second], folder, console) as alive, Probe(alive) as probe:
+    with running([second], folder, console) as nodes, Probe(nodes.alive) as probe:
         judge = probe.eye(SECOND)
         probe.open(SECOND)
         with running([_sim(scene_path()), _vision("vision", {})], folder, console):
@@ -133,13 +133,13 @@ def stream_full_hd(findings: Findings, seconds: float, folder: Path, console: Co
     scene.write_text(yaml.safe_dump(cell))
     calibration = folder / "full_hd_calibration.yaml"
     pictures = []
-    with running([_sim(scene)], folder, console) as alive, Probe(alive) as probe:
+    with running([_sim(scene)], folder, console) as nodes, Probe(nodes.alive) as probe:
         _calibrate(scene, calibration)
         for seed in range(3):
             _, laid = probe.lay(seed, 4)
             pictures.append(to_image(probe.picture_after(laid)))
     vision = _vision("second_vision", {"calibration_file": str(calibration), "status_rate": 50.0}, SECOND.rstrip("/"))
-    with running([vision], folder, console) as alive, Probe(alive) as probe:
+    with running([vision], folder, console) as nodes, Probe(nodes.alive) as probe:
         eye = probe.eye(SECOND)
         probe.open(SECOND)
         probe.look(eye, SECOND, pictures[0])
