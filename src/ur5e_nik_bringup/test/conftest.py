@@ -2,20 +2,11 @@
 
 import pytest
 from domain_coordinator import domain_id
-from fake_cell import FakeCell, TaskProcess
 
-from ur5e_nik_bringup.waypoints import Spot
-
-# Short, so that the tests that wait for them do not take long.
-QUICK = [
-    "stall_timeout:=2.0",
-    "ik_timeout:=2.0",
-    "controller_timeout:=2.0",
-    "motion_time_margin:=5.0",
-    "look_timeout:=1.0",
-    "look_timeout_wall:=1.0",
-    "settle_timeout:=3.0",
-]
+from ur5e_nik_bringup.evaluation.fake_cell import FakeCell
+from ur5e_nik_bringup.evaluation.fault_runs import IMPATIENT
+from ur5e_nik_bringup.evaluation.fault_table import CUBE
+from ur5e_nik_bringup.evaluation.task_process import TaskProcess
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +24,7 @@ def unchecked_cell(domain):
 
 @pytest.fixture(scope="module")
 def task(domain, unchecked_cell):
-    process = TaskProcess(domain, QUICK)
+    process = TaskProcess(domain, IMPATIENT)
     yield process
     code, _ = process.end()
     assert code == 0
@@ -44,8 +35,8 @@ def task(domain, unchecked_cell):
 def cell(unchecked_cell, task):
     """In order, with one cube in view; whatever the test before has broken."""
     unchecked_cell.reset()
-    unchecked_cell.see(Spot(0.5, -0.25, 0.0225, 0.3))
-    assert task.process.poll() is None, "the task node has died"
+    unchecked_cell.see(CUBE)
+    assert task.alive, "the task node has died"
     unchecked_cell.call("clear_places")
     begin = len(task.output)
     yield unchecked_cell

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from fake_cell import solve
 
+from ur5e_nik_bringup.evaluation.fake_ik import solve
 from ur5e_nik_bringup.kinematics import tool_pose
 from ur5e_nik_bringup.planning import Answer, Planner, Unreachable
 from ur5e_nik_bringup.settings import Settings

@@ -1,45 +1,26 @@
-"""The task node as a process: signals at any moment, parameters that are refused, a namespace of its own."""
+"""The task node as a process: a signal while nothing answers, parameters that are refused, a namespace of its own."""
 
 import signal
 import time
 from dataclasses import replace
 
 import pytest
-from conftest import QUICK
-from fake_cell import FakeCell, TaskProcess, wait_for
 from rcl_interfaces.msg import Parameter as ParameterMsg
 from rcl_interfaces.msg import ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParameters
 
+from ur5e_nik_bringup.evaluation.fake_cell import FakeCell
+from ur5e_nik_bringup.evaluation.fault_runs import IMPATIENT
+from ur5e_nik_bringup.evaluation.fault_table import CUBE
+from ur5e_nik_bringup.evaluation.task_process import TaskProcess, wait_for
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.waypoints import Spot
-
-CUBE = Spot(0.5, -0.25, 0.0225, 0.3)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("phase", ["", "look", "approach", "grasp", "carry", "retreat"])
-def test_a_signal_ends_it_at_once(unchecked_cell, domain, number, phase):
-    unchecked_cell.reset()
-    if phase != "look":
-        unchecked_cell.see(CUBE)
-    process = TaskProcess(domain, [*QUICK, "look_timeout:=20.0"])
-    if phase:
-        unchecked_cell.start(1).reach(phase)
-    code, seconds = process.end(number)
-    assert code == 0
-    assert seconds < 2.0
-    assert "Traceback" not in process.output
-    wait_for(lambda: not unchecked_cell.pick_place.server_is_ready(), 10.0, "the node's end in discovery")
-    assert all(sent.ended for sent in unchecked_cell.sent)
-    if phase in ("approach", "carry", "retreat"):
-        assert unchecked_cell.sent[-1].ended == "cancelled"
 
 
 def test_a_signal_ends_it_while_nothing_answers(unchecked_cell, domain):
     """No joint states, no clock, an IK node that is deaf: the end comes all the same."""
     unchecked_cell.reset()
-    unchecked_cell.faults.states, unchecked_cell.faults.ik = "silent", "mute"
+    unchecked_cell.spoil(states="silent", ik="mute")
     process = TaskProcess(domain)
     unchecked_cell.start(1).reach("home")
     time.sleep(0.3)
@@ -146,7 +127,7 @@ def test_another_robot_with_other_names_and_three_fingers(domain):
         f"gripper_joints:=[{', '.join(settings.gripper_joints)}]",
     ]
     cell = FakeCell(domain, namespace="other", settings=settings)
-    process = TaskProcess(domain, [*QUICK, *arguments], namespace="other")
+    process = TaskProcess(domain, [*IMPATIENT, *arguments], namespace="other")
     try:
         cell.see(CUBE)
         assert cell.start(1).result().error_code == 1
@@ -159,7 +140,7 @@ def test_another_robot_with_other_names_and_three_fingers(domain):
 
 def test_a_wrong_controller_name_is_named(domain):
     cell = FakeCell(domain, namespace="wrong")
-    process = TaskProcess(domain, [*QUICK, "trajectory_action:=scaled/follow_joint_trajectory"], namespace="wrong")
+    process = TaskProcess(domain, [*IMPATIENT, "trajectory_action:=scaled/follow_joint_trajectory"], namespace="wrong")
     try:
         result = cell.start(1).result()
         assert result.error_code == -204
@@ -171,7 +152,7 @@ def test_a_wrong_controller_name_is_named(domain):
 
 def test_two_cells_in_one_domain_do_not_hear_each_other(domain):
     cells = [FakeCell(domain, namespace=name) for name in ("left", "right")]
-    tasks = [TaskProcess(domain, QUICK, namespace=name) for name in ("left", "right")]
+    tasks = [TaskProcess(domain, IMPATIENT, namespace=name) for name in ("left", "right")]
     try:
         cells[0].see(CUBE)
         runs = [cell.start(1) for cell in cells]

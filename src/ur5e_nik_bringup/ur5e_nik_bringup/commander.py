@@ -52,6 +52,7 @@ IK_CODES = {
     SolveIK.Response.INVALID_GOAL_CONSTRAINTS: Code.INVALID_GOAL_CONSTRAINTS,
 }
 EMPTY_PICTURES = 3  # so many pictures in a row without a cube make an empty tray
+LAST_STATE = 0.3  # how late the last state of a motion may come after its result [s]
 TICK = 0.05  # longest time between two looks at what is waited for [s]
 
 
@@ -213,6 +214,10 @@ class Commander:
                 return "lost"
             if motion.over:
                 return "over"
+            if not self._controller.server_is_ready():
+                raise Fault(
+                    Code.CONTROLLER_UNAVAILABLE, f"the controller has gone while it moved {_listed(motion.joints)}"
+                )
             return "on its way" if self.now() - motion.started >= until else ""
 
         end = self._wait(
@@ -279,7 +284,7 @@ class Commander:
         answer.add_done_callback(lambda _: self._notify())
         try:
             self._wait(
-                answer.done,
+                lambda: answer.done() or not self._ik.service_is_ready(),
                 wall_limit=self.settings.ik_timeout,
                 late=lambda: Fault(
                     Code.IK_UNAVAILABLE,
@@ -289,7 +294,8 @@ class Commander:
         finally:
             if not answer.done():
                 self._ik.remove_pending_request(answer)
-        return self._answer(answer.result(), pose)
+        # A node that went away with the question is asked again as soon as it is back.
+        return self._answer(answer.result(), pose) if answer.done() else self.solve(pose, seed)
 
     # Looking
 
@@ -406,7 +412,9 @@ class Commander:
             if not (np.all(np.isfinite(arm)) and math.isfinite(gripper)):
                 self._state_problem = "a position is not finite"
                 return
-            self._reading = Reading(arm, gripper, _seconds(message.header.stamp), time.monotonic())
+            stamp, now, last = _seconds(message.header.stamp), time.monotonic(), self._reading
+            # A driver that repeats its last state tells nothing new.
+            self._reading = Reading(arm, gripper, stamp, last.received if last and last.stamp == stamp else now)
             self._state_problem = ""
             self._changed.notify_all()
 
@@ -530,15 +538,16 @@ class Commander:
             )
 
     def _check_stall(self, wall_start: float) -> None:
-        limit, wall = self.settings.stall_timeout, time.monotonic()
-        heard = self._reading.received if self._reading else 0.0
-        if wall - max(heard, wall_start) > limit:
-            raise Fault(Code.ROBOT_STATE_STALE, self._why_no_state())
-        now = self.now()
+        limit, wall, now = self.settings.stall_timeout, time.monotonic(), self.now()
         if now != self._clock_seen[0]:
             self._clock_seen = (now, wall)
         if wall - max(self._clock_seen[1], wall_start) > limit:
             raise Fault(Code.TIMED_OUT, self._why_no_time())
+        heard = self._reading.received if self._reading else 0.0
+        # A state as new as the clock is only as late as the clock, which is to blame then.
+        newest = self._reading and now - self._reading.stamp < TICK
+        if wall - max(heard, wall_start) > limit and not newest:
+            raise Fault(Code.ROBOT_STATE_STALE, self._why_no_state())
 
     def _why_no_time(self) -> str:
         return f"the clock has stood still for {self.settings.stall_timeout:.1f} s: does the simulation run?"
@@ -549,7 +558,7 @@ class Commander:
             return f"no usable joint state on {topic} for {limit:.1f} s: {self._state_problem}"
         if self._reading and time.monotonic() - self._reading.received < limit:
             return f"the joint states on {topic} are {self.now() - self._reading.stamp:.1f} s old"
-        return f"no joint state on {topic} for {limit:.1f} s"
+        return f"no new joint state on {topic} for {limit:.1f} s"
 
     def _conclude(self, motion: Motion) -> None:
         """Raise a Fault unless the controller says success and the arm stands at its target."""
@@ -560,18 +569,34 @@ class Commander:
                 code, "cancelled" if answer.status == GoalStatus.STATUS_CANCELED else f"error {code}"
             )
             words = f": {answer.result.error_string}" if answer.result.error_string else ""
-            raise Fault(
+            failed = Fault(
                 Code.CONTROL_FAILED, f"the controller ended the motion of {_listed(motion.joints)} with {name}{words}"
             )
+            # A simulation that is reset ends its motions too; its clock says so, perhaps a moment later.
+            self._wait(lambda: None, wall_limit=TICK, late=lambda: failed)
         if motion.joints != self.settings.arm_joints:
             return
-        miss = self.reading_since(self.now()).arm - motion.target
-        worst = int(np.argmax(np.abs(miss)))
-        if abs(miss[worst]) > self.settings.arrival_tolerance:
-            raise Fault(
-                Code.CONTROL_FAILED,
-                f"{motion.joints[worst]} stopped {np.degrees(abs(miss[worst])):.1f} deg from its target",
-            )
+        # Clock and joint states may come later than the result that was sent after them.
+        self._wait(
+            lambda: self._reading and self._miss(motion)[1] <= self.settings.arrival_tolerance,
+            ros_limit=LAST_STATE,
+            wall_least=LAST_STATE,
+            late=lambda: self._missed(motion),
+            moving=True,
+        )
+
+    def _miss(self, motion: Motion) -> tuple[int, float]:
+        """Which joint is farthest from its target, and by how much [rad]."""
+        assert self._reading
+        miss = np.abs(self._reading.arm - motion.target)
+        worst = int(np.argmax(miss))
+        return worst, float(miss[worst])
+
+    def _missed(self, motion: Motion) -> Fault:
+        if not self._reading:
+            return Fault(Code.ROBOT_STATE_STALE, self._why_no_state())
+        worst, miss = self._miss(motion)
+        return Fault(Code.CONTROL_FAILED, f"{motion.joints[worst]} stopped {np.degrees(miss):.1f} deg from its target")
 
     def _answer(self, response: Any, pose: ToolPose) -> Answer:
         where = f"tool0 at ({pose.x:.3f}, {pose.y:.3f}, {pose.z:.3f})"

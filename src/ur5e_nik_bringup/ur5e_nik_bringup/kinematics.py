@@ -18,19 +18,25 @@ ALPHA = (np.pi / 2, 0.0, 0.0, np.pi / 2, -np.pi / 2, 0.0)
 JOINT_LIMITS = np.array([2.0, 2.0, 1.0, 2.0, 2.0, 2.0]) * np.pi  # magnitudes [rad]
 
 
+def link_frames(joints: ArrayLike) -> Array:
+    """Poses (N, 7, 4, 4) of the DH frames in base_link, base first and tool0 last, for joints (N, 6) [rad]."""
+    angles = np.atleast_2d(np.asarray(joints, dtype=float))
+    # base_link is the DH base turned by pi about z.
+    frames = [np.broadcast_to(np.diag([-1.0, -1.0, 1.0, 1.0]), (len(angles), 4, 4))]
+    for q, d, a, alpha in zip(angles.T, D, A, ALPHA, strict=True):
+        cq, sq, ca, sa = np.cos(q), np.sin(q), np.cos(alpha), np.sin(alpha)
+        step = np.zeros((len(angles), 4, 4))
+        step[:, 0] = np.stack([cq, -sq * ca, sq * sa, a * cq], axis=-1)
+        step[:, 1] = np.stack([sq, cq * ca, -cq * sa, a * sq], axis=-1)
+        step[:, 2] = [0.0, sa, ca, d]
+        step[:, 3, 3] = 1.0
+        frames.append(frames[-1] @ step)
+    return np.stack(frames, axis=1)
+
+
 def tool_pose(joints: ArrayLike) -> tuple[Array, Array]:
     """Position (3,) [m] and rotation matrix (3, 3) of tool0 in base_link for joints (6,) [rad] in DH order."""
-    pose = np.diag([-1.0, -1.0, 1.0, 1.0])  # base_link is the DH base turned by pi about z
-    for q, d, a, alpha in zip(np.asarray(joints, dtype=float), D, A, ALPHA, strict=True):
-        cq, sq, ca, sa = np.cos(q), np.sin(q), np.cos(alpha), np.sin(alpha)
-        pose = pose @ np.array(
-            [
-                [cq, -sq * ca, sq * sa, a * cq],
-                [sq, cq * ca, -cq * sa, a * sq],
-                [0.0, sa, ca, d],
-                [0.0, 0.0, 0.0, 1.0],
-            ]
-        )
+    pose = link_frames(joints)[0, -1]
     return pose[:3, 3], pose[:3, :3]
 
 

@@ -17,6 +17,8 @@ from ur5e_nik_bringup.waypoints import Spot, tool_down
 
 Array = NDArray[np.float64]
 
+CHECK_STEP = 0.02  # between two postures of a joint move that are checked, in its widest joint [rad]
+NEARER = 1e-3  # an arm that is nearer to something than the margin may come this much nearer [m]
 UPRIGHT = 0.1  # a tool tilted by less still counts as pointing down [rad]
 
 
@@ -185,6 +187,11 @@ class PickPlace:
             return Event.NO_WAY
         self._place = self._plan_place(self._pick.top)
         cube.solvers = self._pick.solvers + self._place.solvers
+        look = np.array(self._settings.look_posture)
+        for start, end in ((posture, self._pick.top), (self._pick.top, self._place.top), (self._place.top, look)):
+            if blocked := self._blocked(start, end):
+                self._end_cube(Code.INVALID_MOTION_PLAN, blocked)
+                return Event.NO_WAY
         return Event.PLANNED
 
     def _approach(self) -> Event:
@@ -260,6 +267,8 @@ class PickPlace:
             if leg.ndim == 2:
                 parts.append(self._along(leg, way[0]))
             elif np.max(np.abs(way)) > self._settings.reached:
+                if blocked := self._blocked(here, leg):
+                    raise Fault(Code.INVALID_MOTION_PLAN, blocked)
                 parts.append(joint_move(here, leg, limits))
             else:
                 part_of_leg.append(len(parts) - 1)
@@ -273,6 +282,16 @@ class PickPlace:
         ends = [*passed, motion.duration, 0.0]  # the last for a leg that is skipped at the start
         self._legs_end = [ends[part] for part in part_of_leg]
         self._arm.start(motion, self._settings.arm_joints)
+
+    def _blocked(self, start: Array, end: Array) -> str:
+        """Why a joint move would come too near to something, or an empty string."""
+        steps = max(2, int(np.ceil(np.max(np.abs(end - start)) / CHECK_STEP)) + 1)
+        surroundings = self._settings.surroundings
+        gap = surroundings.narrowest(np.linspace(start, end, steps))
+        # An arm that is near already may move, but no nearer.
+        if gap.distance >= min(self._settings.path_margin, surroundings.narrowest(start).distance - NEARER):
+            return ""
+        return f"the way there leads too near to something: {1e3 * gap.distance:.0f} mm between {gap.between}"
 
     def _along(self, points: Array, way: Array) -> Trajectory:
         """A straight line from where the arm is; ``way`` (6,) leads from there to the line's beginning."""
@@ -363,7 +382,8 @@ class PickPlace:
         if not self._arm.stop():
             message += "; the controller did not confirm that it stopped"
         if self._cube:
-            self._end_cube(fault.code, message)
+            placed = self._cube.code is Code.SUCCESS  # what stops the arm on its way back does not undo that
+            self._end_cube(Code.SUCCESS if placed else fault.code, "" if placed else message)
         return Outcome(fault.code, message, self._cubes)
 
     def _summary(self) -> Outcome:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ur5e_nik_bringup.clearance import Box, Surroundings
 from ur5e_nik_bringup.kinematics import JOINT_LIMITS
 from ur5e_nik_bringup.trajectory import Limits
 from ur5e_nik_bringup.waypoints import Hand, Spot
@@ -92,6 +93,15 @@ class Settings:
     line_step: float = _value(0.02, "largest distance between two IK points of a straight line [m]", 0.002, 0.1)
     blend: float = _value(0.3, "share of a move that may be rounded where the next one follows", 0.0, 0.5)
     release_gap: float = _value(0.001, "the cube is let go this much above its place [m]", 0.0, 0.05)
+    path_margin: float = _value(
+        0.02, "a joint move must stay this far from table, obstacles and the arm itself [m]", 0.0, 0.2
+    )
+    obstacles: list[float] = _value(
+        [1.05, 0.0, 0.6395, 0.03, 0.03, 1.281, 0.775, 0.0, 1.28, 0.58, 0.03, 0.03, 0.5, 0.0, 1.24, 0.05, 0.08, 0.06],
+        "upright boxes, each x, y, z of its centre and its three edge lengths [m]; mast, boom and camera",
+        -10.0,
+        10.0,
+    )
     reached: float = _value(1e-3, "a joint this near to its target is not moved [rad]", 1e-5, 0.1)
     arrival_tolerance: float = _value(0.03, "a joint that stops farther from its target ends the goal [rad]", 1e-3, 0.5)
     ik_position_tolerance: float = _value(
@@ -164,7 +174,18 @@ class Settings:
             return "held_from must be smaller than held_to"
         if not self.places or len(self.places) % 4:
             return f"places has {len(self.places)} values; it must have four a place: x, y, z, yaw"
+        if len(self.obstacles) % 6:
+            return (
+                f"obstacles has {len(self.obstacles)} values; it must have six a box: x, y, z, and three edge lengths"
+            )
         return ""
+
+    @property
+    def surroundings(self) -> Surroundings:
+        """What joint moves keep away from."""
+        rows = [self.obstacles[i : i + 6] for i in range(0, len(self.obstacles), 6)]
+        boxes = [Box((x, y, z), (length, width, height)) for x, y, z, length, width, height in rows]
+        return Surroundings(self.table_height, boxes, self.tcp_offset)
 
     @property
     def hand(self) -> Hand:

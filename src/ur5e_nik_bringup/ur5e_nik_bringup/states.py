@@ -10,6 +10,7 @@ class Code(IntEnum):
 
     SUCCESS = 1
     FAILURE = 99999
+    INVALID_MOTION_PLAN = -2
     CONTROL_FAILED = -4
     TIMED_OUT = -6
     PREEMPTED = -7

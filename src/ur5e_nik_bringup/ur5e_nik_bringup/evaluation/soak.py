@@ -21,8 +21,8 @@ from ur5e_nik_bringup.evaluation.crew import Crew
 from ur5e_nik_bringup.evaluation.nodes import running
 from ur5e_nik_bringup.evaluation.promises import Promise, at_most, print_promises
 from ur5e_nik_bringup.report import build_report
+from ur5e_nik_bringup.states import Code
 from ur5e_nik_bringup.system import describe, parse_arguments
-from ur5e_nik_msgs.action import PickPlace
 
 console = Console(highlight=False)
 
@@ -32,11 +32,11 @@ QUICK_HOURS = 0.02
 START_UP = 90.0  # for the nodes to be there [s]
 # A goal that ends with one of these has lost a message, or waited for one that came too late.
 LOST = {
-    PickPlace.Result.TIMED_OUT,
-    PickPlace.Result.ROBOT_STATE_STALE,
-    PickPlace.Result.SENSOR_INFO_STALE,
-    PickPlace.Result.IK_UNAVAILABLE,
-    PickPlace.Result.CONTROLLER_UNAVAILABLE,
+    Code.TIMED_OUT,
+    Code.ROBOT_STATE_STALE,
+    Code.SENSOR_INFO_STALE,
+    Code.IK_UNAVAILABLE,
+    Code.CONTROLLER_UNAVAILABLE,
 }
 
 

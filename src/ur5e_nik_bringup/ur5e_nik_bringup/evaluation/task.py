@@ -23,6 +23,7 @@ from ur5e_nik_bringup.evaluation.scores import summary
 from ur5e_nik_bringup.evaluation.speed_limit import quickest, violations
 from ur5e_nik_bringup.report import build_report
 from ur5e_nik_bringup.scene_file import load_scene
+from ur5e_nik_bringup.states import Fault
 from ur5e_nik_bringup.system import describe, parse_arguments
 from ur5e_nik_bringup.waypoints import ToolPose
 
@@ -120,7 +121,11 @@ def _arrivals(findings: Findings, crew: Crew, count: int, seed: int) -> None:
     """Send the arm to the same poses above the trays by either solver."""
     crew.lay(seed, PER_SCENE)
     for pose in track(_poses(count, seed), "arrivals", console=console, transient=True):
-        network, closed_form = (crew.arrival(pose, solver) for solver in ("network", "closed_form"))
+        try:
+            network, closed_form = (crew.arrival(pose, solver) for solver in ("network", "closed_form"))
+        except Fault as fault:
+            findings.failures.append(f"arrival at {pose}: {fault}")
+            continue
         findings.apart_mm.append(1e3 * float(np.linalg.norm(network - closed_form)))
 
 

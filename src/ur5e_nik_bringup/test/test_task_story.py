@@ -1,27 +1,22 @@
-"""The task over DDS beside neighbours that fail: each fault ends in its own result, in time, with the arm stopped."""
+"""The task over DDS: what it does when all is well, and what it does about a cube, a place or an IK node that is lost.
+
+The faults of its neighbours in each phase are those of the fault matrix: test_eval_faults.py.
+"""
 
 import time
 
 import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
-from fake_cell import ARM, GRIPPER, SETTINGS, Result, pose, wait_for
 from geometry_msgs.msg import Pose
 
+from ur5e_nik_bringup.evaluation.fake_cell import ARM, GRIPPER, SETTINGS, pose
+from ur5e_nik_bringup.evaluation.fault_table import CUBE
+from ur5e_nik_bringup.evaluation.task_process import wait_for
 from ur5e_nik_bringup.states import Code
 from ur5e_nik_bringup.waypoints import Spot
 
-CUBE = Spot(0.5, -0.25, 0.0225, 0.3)
 OTHER = Spot(0.6, -0.1, 0.0225, -0.6)
-
-
-def assert_at_rest(cell):
-    """Nothing moves, and nothing starts to move."""
-    assert not cell.moving
-    sent = len(cell.sent)
-    time.sleep(0.3)
-    assert len(cell.sent) == sent
-    assert not cell.moving
 
 
 def assert_next_goal_works(cell):
@@ -34,32 +29,6 @@ def assert_next_goal_works(cell):
     result = run.result()
     assert (result.error_code, result.message) == (Code.SUCCESS, "1 placed")
     assert len(cell.placed) == 1
-
-
-def on_arm(number, fault):
-    """A controller that does ``fault`` to the arm's motion of that number, from 0."""
-    seen = set()
-
-    def control(goal, joints):
-        if ARM[0] in joints:
-            seen.add(goal)
-        return fault if ARM[0] in joints and sorted(seen).index(goal) == number else ""
-
-    return control
-
-
-def on_gripper(number, fault):
-    seen = set()
-
-    def control(goal, joints):
-        if GRIPPER in joints:
-            seen.add(goal)
-        return fault if GRIPPER in joints and sorted(seen).index(goal) == number else ""
-
-    return control
-
-
-# The good case
 
 
 def test_cubes_are_placed_one_after_the_other(cell):
@@ -150,13 +119,15 @@ def test_status_is_answered_while_the_arm_works(cell):
 def test_the_target_is_frozen_when_it_is_picked(cell):
     run = cell.start(1)
     run.reach("approach")
-    cell.faults.cubes = "jumping"
+    cell.spoil(cubes="jumping")
     assert run.result().error_code == Code.SUCCESS
 
 
 def test_fewer_cubes_than_asked_for(cell):
-    result = cell.start(3).result()
+    run = cell.start(3)
+    result = run.result()
     assert result.error_code == Code.NO_OBJECT
+    assert run.status == GoalStatus.STATUS_ABORTED
     assert result.message == "1 placed, no other cube is in view"
     assert [cube.error_code for cube in result.cubes] == [Code.SUCCESS]
 
@@ -180,178 +151,6 @@ def test_places_stay_taken_until_they_are_cleared(cell):
     assert cell.placed[-1].distance(SETTINGS.place_spots[0]) < 2e-3
 
 
-# Faults of the neighbours. Each row: how the cell is spoilt, the result, words of its message, whether the arm may
-# have moved at all.
-
-FAULTS = {
-    "no cube": (lambda cell: cell.see(), Code.NO_OBJECT, "no other cube is in view", False),
-    "vision silent": (
-        lambda cell: setattr(cell.faults, "cubes", "silent"),
-        Code.SENSOR_INFO_STALE,
-        "judged 0 pictures",
-        False,
-    ),
-    "vision stale": (lambda cell: setattr(cell.faults, "cubes", "stale"), Code.SENSOR_INFO_STALE, "before the", False),
-    "vision jumps": (lambda cell: setattr(cell.faults, "cubes", "jumping"), Code.SENSOR_INFO_STALE, "lie still", False),
-    "vision in another frame": (
-        lambda cell: setattr(cell.faults, "cubes", "frame"),
-        Code.FRAME_TRANSFORM_FAILURE,
-        "in frame 'world', not in 'base_link'",
-        False,
-    ),
-    "vision says NaN": (lambda cell: setattr(cell.faults, "cubes", "nan"), Code.SENSOR_INFO_STALE, "finite", False),
-    "cube out of reach": (
-        lambda cell: cell.see(Spot(1.2, 0.0, 0.0225)),
-        Code.NO_IK_SOLUTION,
-        "cannot be reached: out of reach",
-        False,
-    ),
-    "cube under the table": (
-        lambda cell: cell.see(Spot(0.5, -0.2, -0.1)),
-        Code.INVALID_GOAL_CONSTRAINTS,
-        "inside the table",
-        False,
-    ),
-    "IK silent": (lambda cell: setattr(cell.faults, "ik", "mute"), Code.IK_UNAVAILABLE, "did not answer", False),
-    "IK says NaN": (lambda cell: setattr(cell.faults, "ik", "nan"), Code.FAILURE, "not finite", False),
-    "IK lies": (lambda cell: setattr(cell.faults, "ik", "wrong"), Code.FAILURE, "misses it by", False),
-    "IK forgets joints": (lambda cell: setattr(cell.faults, "ik", "short"), Code.FAILURE, "lacks wrist_1_joint", False),
-    "IK knows no such frame": (
-        lambda cell: setattr(cell.faults, "ik", "frame"),
-        Code.FRAME_TRANSFORM_FAILURE,
-        "no such frame",
-        False,
-    ),
-    "joint states silent": (
-        lambda cell: setattr(cell.faults, "states", "silent"),
-        Code.ROBOT_STATE_STALE,
-        "joint state",
-        False,
-    ),
-    "joint states stale": (
-        lambda cell: setattr(cell.faults, "states", "stale"),
-        Code.ROBOT_STATE_STALE,
-        "s old",
-        False,
-    ),
-    "joint states partial": (
-        lambda cell: setattr(cell.faults, "states", "partial"),
-        Code.ROBOT_STATE_STALE,
-        "elbow_joint missing",
-        False,
-    ),
-    "joint states NaN": (
-        lambda cell: setattr(cell.faults, "states", "nan"),
-        Code.ROBOT_STATE_STALE,
-        "not finite",
-        False,
-    ),
-    "clock frozen": (lambda cell: setattr(cell.faults, "clock", "frozen"), Code.TIMED_OUT, "stood still", False),
-    "gripper stuck open": (lambda cell: setattr(cell.faults, "grip", "stuck"), Code.GRASP_FAILED, "held nothing", True),
-    "controller refuses": (
-        lambda cell: setattr(cell.faults, "control", lambda *_: "refuse"),
-        Code.CONTROL_FAILED,
-        "refused the motion",
-        False,
-    ),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_fault(cell, fault):
-    spoil, code, words, may_move = FAULTS[fault]
-    spoil(cell)
-    began = time.monotonic()
-    run = cell.start(0)
-    result = run.result(timeout=20.0)
-    assert result.error_code == code, result.message
-    assert words in result.message
-    assert "\n" not in result.message
-    assert run.status == GoalStatus.STATUS_ABORTED
-    assert may_move or not any(sent.ended == "succeeded" for sent in cell.sent)
-    assert time.monotonic() - began < 15.0
-    assert_at_rest(cell)
-    assert_next_goal_works(cell)
-
-
-@pytest.mark.parametrize(("motion", "code"), [(0, -1), (0, -4), (1, -2), (1, -5), (2, -3), (2, -5)])
-def test_controller_aborts_the_arm(cell, motion, code):
-    cell.faults.control = on_arm(motion, code)
-    result = cell.start(1).result()
-    names = {
-        Result.INVALID_GOAL: "INVALID_GOAL",
-        Result.INVALID_JOINTS: "INVALID_JOINTS",
-        Result.OLD_HEADER_TIMESTAMP: "OLD_HEADER_TIMESTAMP",
-        Result.PATH_TOLERANCE_VIOLATED: "PATH_TOLERANCE_VIOLATED",
-        Result.GOAL_TOLERANCE_VIOLATED: "GOAL_TOLERANCE_VIOLATED",
-    }
-    assert result.error_code == Code.CONTROL_FAILED
-    assert f"with {names[code]}: as the test wants it" in result.message
-    assert len(cell.arm_goals()) == motion + 1
-    assert len(cell.grips()) == motion
-    assert_at_rest(cell)
-
-
-@pytest.mark.parametrize("grip", [0, 1])
-def test_controller_aborts_the_gripper(cell, grip):
-    cell.faults.control = on_gripper(grip, Result.GOAL_TOLERANCE_VIOLATED)
-    result = cell.start(1).result()
-    assert result.error_code == Code.CONTROL_FAILED
-    assert GRIPPER in result.message
-    assert cell.sent[-1].joints == [GRIPPER]
-    assert_at_rest(cell)
-
-
-@pytest.mark.parametrize("motion", [0, 1, 2])
-def test_controller_never_ends_a_motion(cell, motion):
-    cell.faults.control = on_arm(motion, "never")
-    result = cell.start(1).result()
-    assert result.error_code == Code.TIMED_OUT
-    assert "was not over after" in result.message
-    assert cell.arm_goals()[-1].ended == "cancelled"
-    assert_at_rest(cell)
-
-
-def test_a_goal_that_is_accepted_too_late_is_cancelled(cell):
-    cell.faults.control = on_arm(0, "mute")
-    result = cell.start(1).result()
-    assert result.error_code == Code.CONTROLLER_UNAVAILABLE
-    assert "did not answer a goal" in result.message
-    assert "did not confirm that it stopped" in result.message
-    wait_for(lambda: cell.sent and cell.sent[0].ended, 10.0, "the end of the late goal")
-    assert cell.sent[0].ended == "cancelled"
-    assert_at_rest(cell)
-
-
-def test_controller_three_times_slower_than_planned(cell):
-    cell.faults.control = lambda *_: "slow"
-    assert cell.start(1).result().error_code == Code.SUCCESS
-    assert_at_rest(cell)
-
-
-def test_controller_missing(cell):
-    cell.stop_controller()
-    try:
-        result = cell.start(1).result()
-        assert result.error_code == Code.CONTROLLER_UNAVAILABLE
-        assert SETTINGS.trajectory_action in result.message
-    finally:
-        cell.start_controller()
-    assert_next_goal_works(cell)
-
-
-def test_ik_missing_and_back(cell):
-    cell.stop_ik()
-    try:
-        result = cell.start(1).result()
-        assert result.error_code == Code.IK_UNAVAILABLE
-        assert "no IK node serves" in result.message
-        assert cell.sent == []
-    finally:
-        cell.start_ik()
-    assert_next_goal_works(cell)
-
-
 def test_ik_dies_on_the_way(cell):
     """The cube at hand is planned and is placed; for the next one there is nobody to ask."""
     cell.see(CUBE, OTHER)
@@ -368,7 +167,7 @@ def test_ik_dies_on_the_way(cell):
 
 
 def test_services_are_answered_while_the_ik_node_is_silent(cell):
-    cell.faults.ik = "mute"
+    cell.spoil(ik="mute")
     run = cell.start(1)
     run.reach("plan")
     began = time.monotonic()
@@ -377,54 +176,13 @@ def test_services_are_answered_while_the_ik_node_is_silent(cell):
     run.result()
 
 
-@pytest.mark.parametrize("phase", ["approach", "descend", "carry", "retreat"])
-@pytest.mark.parametrize("fault", ["states", "clock"])
-def test_the_robot_falls_silent_on_the_way(cell, fault, phase):
-    run = cell.start(1)
-    run.reach(phase)
-    setattr(cell.faults, fault, {"states": "silent", "clock": "frozen"}[fault])
-    result = run.result(timeout=15.0)
-    assert result.error_code == {"states": Code.ROBOT_STATE_STALE, "clock": Code.TIMED_OUT}[fault]
-    assert not cell.moving
-    # At the fake cell's speed a motion may be over before the silence is long enough.
-    assert cell.sent[-1].ended in ("cancelled", "succeeded")
-    assert_at_rest(cell)
-
-
-@pytest.mark.parametrize("phase", ["look", "plan", "approach", "carry", "release"])
-def test_the_clock_goes_back(cell, phase):
-    run = cell.start(1)
-    run.reach(phase)
-    cell.time -= 50.0
-    result = run.result(timeout=15.0)
-    assert result.error_code == Code.FAILURE
-    assert "the clock went back by" in result.message
-    assert_at_rest(cell)
-    cell.time += 100.0
-
-
-@pytest.mark.parametrize("phase", ["home", "look", "plan", "approach", "descend", "grasp", "lift", "carry", "lower"])
-def test_cancel(cell, phase):
-    if phase == "look":
-        cell.see()
-    run = cell.start(1)
-    run.reach(phase)
-    run.cancel()
-    result = run.result(timeout=5.0)
-    assert result.error_code == Code.PREEMPTED
-    assert run.status == GoalStatus.STATUS_CANCELED
-    assert "cancelled" in result.message
-    assert all(sent.ended for sent in cell.sent)
-    assert_at_rest(cell)
-    if phase in ("lift", "carry", "lower"):
-        assert cell.held
-
-
 def test_what_is_held_after_a_cancel_is_placed_by_the_next_goal(cell):
     run = cell.start(1)
     run.reach("carry")
     run.cancel()
-    run.result()
+    assert run.result().error_code == Code.PREEMPTED
+    assert run.status == GoalStatus.STATUS_CANCELED
+    assert cell.held
     again = cell.start(1)
     result = again.result()
     assert result.error_code == Code.SUCCESS
@@ -453,10 +211,10 @@ def test_a_low_tool_goes_straight_up_first(cell):
 
 
 def test_a_missed_cube_is_tried_again_with_another_yaw(cell):
-    cell.faults.grip = "miss"
+    cell.spoil(grip="miss")
     run = cell.start(1)
     wait_for(lambda: run.phases.count("approach") == 2, 20.0, "the second attempt")
-    cell.faults.grip = ""
+    cell.spoil(grip="")
     result = run.result()
     assert result.error_code == Code.SUCCESS
     assert result.cubes[0].attempts == 2
@@ -466,10 +224,10 @@ def test_a_missed_cube_is_tried_again_with_another_yaw(cell):
 
 def test_a_cube_that_cannot_be_held_is_given_up_and_the_others_go_on(cell):
     cell.see(CUBE, OTHER)
-    cell.faults.grip = "miss"
+    cell.spoil(grip="miss")
     run = cell.start(0)
     wait_for(lambda: run.phases.count("grasp") == 3, 30.0, "three attempts")
-    cell.faults.grip = ""
+    cell.spoil(grip="")
     cell.see(OTHER)
     result = run.result()
     assert result.error_code == Code.GRASP_FAILED
@@ -489,7 +247,7 @@ def test_a_cube_taken_away_after_it_was_seen(cell):
 
 
 def test_a_cube_lost_on_the_way_is_noticed_and_picked_again(cell):
-    cell.faults.grip = "slip"
+    cell.spoil(grip="slip")
     run = cell.start(1)
     result = run.result()
     assert result.error_code == Code.SUCCESS

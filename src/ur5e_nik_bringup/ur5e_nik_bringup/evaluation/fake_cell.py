@@ -1,27 +1,24 @@
 """A cell that exists in ROS messages only: an arm that follows trajectories exactly, an IK service, visible cubes.
 
-Every part can be told to misbehave, which is what the tests of the task are about. It runs in the test's own process;
-the task runs in another and meets it over DDS.
+Every part can be told to misbehave, which is what the fault matrix and the tests of the task are about. It runs in its
+user's process; the task runs in another and meets it over DDS.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import rclpy
 from control_msgs.action import FollowJointTrajectory
 from geometry_msgs.msg import Pose, PoseStamped
+from numpy.typing import NDArray
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
@@ -33,38 +30,44 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from ur5e_nik_bringup.kinematics import JOINT_LIMITS, A, D, tool_pose
+from ur5e_nik_bringup.evaluation.fake_ik import solve
+from ur5e_nik_bringup.evaluation.task_process import GoalRun, wait_for
+from ur5e_nik_bringup.kinematics import tool_pose
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.trajectory import Trajectory
-from ur5e_nik_bringup.waypoints import Spot, nearest_turn
+from ur5e_nik_bringup.waypoints import Spot
 from ur5e_nik_msgs.action import PickPlace
 from ur5e_nik_msgs.msg import CubeDetection, CubeDetections
 from ur5e_nik_msgs.srv import SolveIK
+
+Array = NDArray[np.float64]
 
 SETTINGS = Settings()
 ARM = SETTINGS.arm_joints
 GRIPPER = SETTINGS.gripper_joints[0]
 HELD = 0.4  # where a cube stops the fingers [rad]
 STEP = 0.02  # simulated time between two joint states [s]
-DISCOVERY = 0.5  # until others know that a server is gone (wall time) [s]
-LATE = 5.0  # when a "mute" server answers after all (wall time) [s]
+BEGIN = 100.0  # simulated time at the beginning [s]
+COURTESY = 0.02  # the controller lets feedback that was sent before a goal be heard before it (wall time) [s]
+LATE = 3.0  # when a "mute" server answers after all (wall time) [s]
+DISCOVERY = 0.5  # until all nodes know of each other (wall time) [s]
 Result = FollowJointTrajectory.Result
 
 
-@dataclass
+@dataclass(frozen=True)
 class Faults:
     """What goes wrong.
 
-    ``control`` is asked for each trajectory goal by its number and joints: "", "refuse", "mute", "slow", "never", or an
-    error code to abort with half-way.
+    ``control`` is asked for each trajectory goal by its number and joints: "", "refuse", "mute", "slow", "never",
+    "early" (success when it is half over), or an error code to abort with, at once if it is half over, else then.
     """
 
-    control: Any = lambda number, joints: ""
-    ik: str = ""  # "mute", "nan", "wrong", "short", "unreachable", "frame"
-    states: str = ""  # "silent", "stale", "partial", "nan"
+    control: Callable[[int, list[str]], str | int] = lambda number, joints: ""
+    ik: str = ""  # "mute", "nan", "wrong", "short", "frame"
+    states: str = ""  # "silent", "stale", "partial", "fingerless", "nan"
     clock: str = ""  # "frozen"
     cubes: str = ""  # "silent", "stale", "jumping", "frame", "nan"
-    grip: str = ""  # "miss", "slip" (on the way), "stuck"
+    grip: str = ""  # "miss", "slip" (once, on the way), "stuck"
 
 
 @dataclass
@@ -79,13 +82,13 @@ class Sent:
 
 @dataclass
 class _Active:
-    """The goal under way: its handle, when it began (simulated time) and what goes wrong with it."""
+    """The goal under way: its handle, its number, how far it is [s], and how it will have ended."""
 
     handle: Any
     sent: Sent
-    started: float
-    fault: Any
+    number: int
     over: Future
+    elapsed: float = 0.0
 
 
 class FakeCell:
@@ -102,31 +105,41 @@ class FakeCell:
         self.held: Spot | None = None
         self.placed: list[Spot] = []
         self.sent: list[Sent] = []
-        self.ik_calls: list[tuple[np.ndarray, np.ndarray]] = []
-        self.time = 100.0
+        self.deciding = 0  # trajectory goals without an answer
+        self.ik_calls: list[tuple[Array, Array]] = []
+        self.time = BEGIN
         self.positions: dict[str, float] = {}
-        self.reset()
         self._lock = threading.RLock()
         self._active: _Active | None = None
         self._random = random.Random(0)
         self._jumps = 0
         self._runs: list[GoalRun] = []
+        self._ik: Any = None
+        self._controller: Any = None
         self._build()
+        self.reset()
         self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
         self._ending = threading.Event()
         self._threads = [threading.Thread(target=self._spin), threading.Thread(target=self._run)]
         for thread in self._threads:
             thread.start()
+        try:
+            self._require_to_be_alone()
+        except RuntimeError:
+            self.close()
+            raise
 
     def reset(self) -> None:
         """Everything in order, the arm at the look posture, no cubes; back when that has been told."""
         self.faults = Faults()
-        self.cubes, self.placed, self.held = [], [], None
-        self.sent, self.ik_calls = [], []
-        self.positions = {**dict(zip(ARM, SETTINGS.look_posture, strict=True))}
-        self.positions.update(dict.fromkeys(self.settings.gripper_joints, 0.0))
-        self.positions.update({f"finger_{i}": 0.1 * i for i in range(9)})
+        with self._lock:
+            self.cubes, self.placed, self.held = [], [], None
+            self.sent, self.ik_calls = [], []
+            self.time = max(self.time, BEGIN)
+            self._rest()
+        self.start_ik()
+        self.start_controller()
         time.sleep(0.05)
 
     def close(self) -> None:
@@ -137,27 +150,37 @@ class FakeCell:
         self.executor.shutdown(timeout_sec=1.0)
         self._threads[0].join()
         # A node does not take its actions down with it.
-        self._controller.destroy()
+        if self._controller:
+            self._controller.destroy()
         self.pick_place.destroy()
         self.node.destroy_node()
         rclpy.try_shutdown(context=self.context)
 
-    # What tests ask and do
+    # What its users ask and do
 
     def see(self, *cubes: Spot) -> None:
         """Put these cubes before the camera, and no others."""
         self.cubes = list(cubes)
 
-    def tool(self, joints: np.ndarray) -> np.ndarray:
+    def displace(self) -> None:
+        """Turn the arm away from where it rests, and close its fingers."""
+        self.positions[ARM[0]] += 0.5
+        self.positions.update(dict.fromkeys(self.settings.gripper_joints, SETTINGS.gripper_closed))
+
+    def spoil(self, **faults: Any) -> None:
+        """Let parts misbehave from now on, as in `Faults`."""
+        self.faults = replace(self.faults, **faults)
+
+    def tool(self, joints: Array) -> Array:
         """Position (3,) of tool0."""
         return tool_pose(joints)[0]
 
-    def yaw(self, joints: np.ndarray) -> float:
+    def yaw(self, joints: Array) -> float:
         """Of tool0."""
         return float(np.arctan2(*tool_pose(joints)[1][[1, 0], 0]))
 
     @property
-    def arm(self) -> np.ndarray:
+    def arm(self) -> Array:
         """Joints (6,) of the arm."""
         return np.array([self.positions[name] for name in ARM])
 
@@ -174,16 +197,22 @@ class FakeCell:
         """The goals that moved the fingers."""
         return [sent for sent in self.sent if ARM[0] not in sent.joints]
 
-    def start(self, count: int = 0, places: list[Pose] | None = None) -> GoalRun:
-        """Send a pick_place goal."""
-        run = GoalRun(self, PickPlace.Goal(count=count, places=places or []))
+    def start(
+        self,
+        count: int = 0,
+        places: list[Pose] | None = None,
+        phase: str = "",
+        act: Callable[[GoalRun], None] = lambda run: None,
+    ) -> GoalRun:
+        """Send a pick_place goal; ``phase`` and ``act`` as in `GoalRun`."""
+        run = GoalRun(self.pick_place, PickPlace.Goal(count=count, places=places or []), phase, act)
         self._runs.append(run)
         return run
 
     def end_goals(self) -> None:
-        """Cancel the goals that a test has left."""
+        """Cancel the goals that are left."""
         for run in self._runs:
-            if run.accepted and not run.done:
+            if run.accepted and not run.done and self.pick_place.server_is_ready():
                 run.cancel()
                 run.result()
         self._runs.clear()
@@ -191,29 +220,39 @@ class FakeCell:
     def call(self, name: str, timeout: float = 10.0) -> Trigger.Response:
         """Call one of the task's services."""
         client = self.node.create_client(Trigger, f"task/{name}")
-        assert client.wait_for_service(timeout), name
+        if not client.wait_for_service(timeout):
+            raise TimeoutError(f"nobody serves task/{name}")
         future = client.call_async(Trigger.Request())
         wait_for(future.done, timeout, name)
         self.node.destroy_client(client)
         return future.result()
 
     def stop_ik(self) -> None:
-        """Take the IK service away."""
-        self.node.destroy_service(self._ik)
-        time.sleep(DISCOVERY)
+        """Take the IK service away, with what it was asked."""
+        service, self._ik = self._ik, None
+        self.executor.create_task(self.node.destroy_service, service)
 
     def start_ik(self) -> None:
-        """Bring it back."""
-        self._ik = self.node.create_service(SolveIK, "solve_ik", self._on_ik, callback_group=self._group)
+        """Bring it back, if it is away."""
+        self._ik = self._ik or self.node.create_service(SolveIK, "solve_ik", self._on_ik, callback_group=self._group)
+
+    def restart_ik(self, after: float) -> None:
+        """Take the IK service away for some seconds (wall time)."""
+        self.stop_ik()
+        self._later(after, lambda: self.executor.create_task(self.start_ik))
 
     def stop_controller(self) -> None:
-        """Take the trajectory action away."""
-        self._controller.destroy()
-        time.sleep(DISCOVERY)
+        """Take the trajectory action away, with what it was doing; the arm stands still then."""
+        controller, self._controller = self._controller, None
+        with self._lock:
+            if self._active:
+                self._active.sent.ended = "lost"
+                self._active = None
+        self.executor.create_task(controller.destroy)
 
     def start_controller(self) -> None:
-        """Bring it back."""
-        self._controller = ActionServer(
+        """Bring it back, if it is away."""
+        self._controller = self._controller or ActionServer(
             self.node,
             FollowJointTrajectory,
             self.settings.trajectory_action,
@@ -222,6 +261,26 @@ class FakeCell:
             cancel_callback=lambda _: CancelResponse.ACCEPT,
             callback_group=self._group,
         )
+
+    def drop(self) -> None:
+        """Let what is held lie where it is."""
+        if self.held:
+            self.held = None
+            self.placed.append(self._in_hand())
+
+    def turn_back(self, seconds: float) -> None:
+        """Let the clock jump back, and nothing else."""
+        with self._lock:
+            self.time -= seconds
+
+    def restart(self, *cubes: Spot) -> None:
+        """As a simulation that is reset: time begins anew, the arm is where it began, its goal ends."""
+        with self._lock:
+            self.time = 1.0
+            self._rest()
+            self.held, self.placed, self.cubes = None, [], list(cubes)
+            if self._active:
+                self._end("aborted")
 
     # The cell
 
@@ -232,8 +291,21 @@ class FakeCell:
         self._poses = node.create_publisher(PoseStamped, "cube_pose", 5)
         self._detections = node.create_publisher(CubeDetections, "cube_detections", 5)
         self.pick_place = ActionClient(node, PickPlace, "pick_place", callback_group=self._group)
-        self.start_ik()
-        self.start_controller()
+
+    def _require_to_be_alone(self) -> None:
+        """Raise RuntimeError when others, left by another run, are in this domain and namespace: they would answer."""
+        time.sleep(DISCOVERY)
+        namespace = self.node.get_namespace()
+        found = [name for name, place in self.node.get_node_names_and_namespaces() if place == namespace]
+        found.remove(self.node.get_name())
+        if found:
+            domain = self.context.get_domain_id()
+            raise RuntimeError(f"ROS domain {domain} is in use already, by {', '.join(found)}; end that run first")
+
+    def _rest(self) -> None:
+        self.positions = dict(zip(ARM, SETTINGS.look_posture, strict=True))
+        self.positions.update(dict.fromkeys(self.settings.gripper_joints, 0.0))
+        self.positions.update({f"finger_{i}": 0.1 * i for i in range(9)})
 
     def _spin(self) -> None:
         with contextlib.suppress(ExternalShutdownException):
@@ -253,60 +325,62 @@ class FakeCell:
             frames += 1
             if frames % 5 == 0:
                 self._publish_cubes()
-            time.sleep(max(0.0, STEP / self.speed - (time.monotonic() - began)))
+            # The task's patience with silence is wall time: at full speed a motion would be over first.
+            speed = 1.0 if self.faults.states or self.faults.clock else self.speed
+            time.sleep(max(0.0, STEP / speed - (time.monotonic() - began)))
 
     def _advance(self) -> None:
-        if self._active is None:
+        active = self._active
+        if active is None:
             return
-        sent, fault = self._active.sent, self._active.fault
-        if self._active.handle.is_cancel_requested:
+        if active.handle.is_cancel_requested:
             self._end("cancelled")
             return
-        elapsed = (self.time - self._active.started) / (3.0 if fault == "slow" else 1.0)
-        point = sent.trajectory.sample(elapsed)[0][0]
+        sent, fault = active.sent, self.faults.control(active.number, active.sent.joints)
+        if self.faults.clock != "frozen":
+            active.elapsed += STEP / (3.0 if fault == "slow" else 1.0)
+        point = sent.trajectory.sample(active.elapsed)[0][0]
         for name, position in zip(sent.joints, point, strict=True):
             if name in self.settings.gripper_joints:
                 self._grip(float(position))
             else:
                 self.positions[name] = float(position)
-        if self.held and self.faults.grip == "slip" and elapsed > sent.trajectory.duration / 2 and len(sent.joints) > 1:
-            self._let_go(Spot(0.5, -0.3, 0.0225, 0.2))
-            self.cubes = self.placed
+        half_over = active.elapsed >= sent.trajectory.duration / 2
+        if self.held and self.faults.grip == "slip" and half_over and sent.joints == ARM:
+            self.held, self.cubes = None, [Spot(0.5, -0.3, 0.0225, 0.2)]
             self.positions.update(dict.fromkeys(self.settings.gripper_joints, 0.8))
-            self.placed, self.faults.grip = [], ""
-        if isinstance(fault, int) and elapsed >= sent.trajectory.duration / 2:
-            self._end("aborted")
-        elif elapsed >= sent.trajectory.duration and fault != "never":
+            self.spoil(grip="")
+        if isinstance(fault, int) and half_over:
+            self._end("aborted", fault)
+        elif active.elapsed >= sent.trajectory.duration * (0.5 if fault == "early" else 1.0) and fault != "never":
             self._end("succeeded")
 
     def _grip(self, position: float) -> None:
+        if self.faults.grip == "stuck":
+            return
         cube = self._cube_in_fingers()
         if self.held and position < HELD - 0.05:
-            self._let_go(self._in_hand())
+            self.drop()
         elif not self.held and cube and position >= HELD and self.faults.grip != "miss":
             self.held = cube
             self.cubes.remove(cube)
-        if self.faults.grip != "stuck":
-            reached = min(position, HELD) if self.held else position
-            self.positions.update(dict.fromkeys(self.settings.gripper_joints, reached))
-
-    def _let_go(self, spot: Spot) -> None:
-        self.held = None
-        self.placed.append(spot)
+        reached = min(position, HELD) if self.held else position
+        self.positions.update(dict.fromkeys(self.settings.gripper_joints, reached))
 
     def _in_hand(self) -> Spot:
         position, rotation = tool_pose(self.arm)
-        return Spot(*(position + 0.1558 * rotation[:, 2]), float(np.arctan2(rotation[1, 0], rotation[0, 0])))
+        x, y, z = position + self.settings.tcp_offset * rotation[:, 2]
+        return Spot(x, y, z, float(np.arctan2(rotation[1, 0], rotation[0, 0])))
 
     def _cube_in_fingers(self) -> Spot | None:
         hand = self._in_hand()
         near = [cube for cube in self.cubes if cube.distance(hand) < 0.005 and cube.turn(hand) < 0.05]
         return near[0] if near else None
 
-    def _end(self, how: str) -> None:
+    def _end(self, how: str, code: int = Result.INVALID_GOAL) -> None:
         assert self._active
         self._active.sent.ended = how
-        self._active.over.set_result(how)
+        self._active.over.set_result((how, code))
         self._active = None
         self.executor.wake()
 
@@ -318,10 +392,12 @@ class FakeCell:
         self._random.shuffle(names)
         if fault == "partial":
             names.remove("elbow_joint")
+        if fault == "fingerless":
+            names = [name for name in names if name not in self.settings.gripper_joints]
         message = JointState(name=names, position=[self.positions[n] for n in names])
         if fault == "nan":
             message.position = [float("nan")] * len(names)
-        message.header.stamp = Time(nanoseconds=round(1e9 * (50.0 if fault == "stale" else self.time))).to_msg()
+        message.header.stamp = Time(nanoseconds=round(1e9 * (BEGIN / 2 if fault == "stale" else self.time))).to_msg()
         self._states.publish(message)
 
     def _publish_cubes(self) -> None:
@@ -358,16 +434,20 @@ class FakeCell:
     # The controller
 
     async def _on_goal(self, request: Any) -> GoalResponse:
-        fault = self.faults.control(len(self.sent), list(request.trajectory.joint_names))
+        self.deciding += 1
+        await self._sleep(COURTESY)
+        names = list(request.trajectory.joint_names)
+        fault = self.faults.control(len(self.sent), names)
         if fault == "mute":
-            await self._late()
+            await self._sleep(LATE)
         points = request.trajectory.points
         trajectory = Trajectory(
             np.array([p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec for p in points]),
             *(np.array([getattr(p, k) for p in points]) for k in ("positions", "velocities", "accelerations")),
         )
         with self._lock:
-            self.sent.append(Sent(list(request.trajectory.joint_names), trajectory, dict(self.positions)))
+            self.deciding -= 1
+            self.sent.append(Sent(names, trajectory, dict(self.positions)))
             if fault == "refuse":
                 self.sent[-1].ended = "refused"
                 return GoalResponse.REJECT
@@ -377,9 +457,8 @@ class FakeCell:
         names = list(handle.request.trajectory.joint_names)
         with self._lock:
             number = max(i for i, sent in enumerate(self.sent) if sent.joints == names and not sent.ended)
-            fault = self.faults.control(number, names)
-            active = self._active = _Active(handle, self.sent[number], self.time, fault, Future())
-        ended = await active.over
+            active = self._active = _Active(handle, self.sent[number], number, Future())
+        ended, code = await active.over
         if ended == "cancelled":
             handle.canceled()
             return Result()
@@ -387,34 +466,37 @@ class FakeCell:
             handle.succeed()
             return Result()
         handle.abort()
-        return Result(error_code=fault or Result.INVALID_GOAL, error_string="as the test wants it")
+        return Result(error_code=code, error_string="as it was told to")
 
-    async def _late(self) -> None:
-        """Let the others go first."""
-        late = Future()
+    async def _sleep(self, seconds: float) -> None:
+        """Let the others go first (wall time)."""
+        over = Future()
 
         def end() -> None:
-            late.set_result(None)
+            over.set_result(None)
             self.executor.wake()
 
-        timer = threading.Timer(LATE, end)
+        self._later(seconds, end)
+        await over
+
+    def _later(self, seconds: float, act: Callable[[], Any]) -> None:
+        timer = threading.Timer(seconds, act)
         timer.daemon = True
         timer.start()
-        await late
 
     # The IK node
 
     async def _on_ik(self, request: SolveIK.Request, response: SolveIK.Response) -> SolveIK.Response:
         fault = self.faults.ik
         if fault == "mute":
-            await self._late()
+            await self._sleep(LATE)
         p, q = request.target.pose.position, request.target.pose.orientation
         by_name = dict(zip(request.seed.name, request.seed.position, strict=True))
         target = np.array([p.x, p.y, p.z])
         yaw = 2 * np.arctan2(q.y, q.x)
         seed = np.array([by_name[name] for name in ARM])
         self.ik_calls.append((np.append(target, yaw), seed))
-        joints = None if fault == "unreachable" else solve(target, yaw, seed)
+        joints = solve(target, yaw, seed)
         if fault == "frame":
             response.error_code, response.message = SolveIK.Response.FRAME_TRANSFORM_FAILURE, "no such frame"
             return response
@@ -433,116 +515,9 @@ class FakeCell:
         return response
 
 
-def solve(target: np.ndarray, yaw: float, seed: np.ndarray, elbow: int = 1) -> np.ndarray | None:
-    """Joints (6,) of tool0 at target (3,), pointing down at a yaw, full turns as in the seed; None out of reach.
-
-    Of the eight branches the one of the look posture; ``elbow`` -1 gives its mirrored elbow.
-    """
-    # Seen from the turned shoulder the tool stands at (ahead, d4); upper arm and forearm reach for what is left of
-    # ahead and height when wrist lengths are taken off, which at q2 + q3 + q4 = q5 = -90 deg are constants.
-    distance = np.hypot(target[0], target[1])
-    if distance < D[3]:
-        return None
-    ahead = np.sqrt(distance**2 - D[3] ** 2)
-    pan = np.arctan2(target[1], target[0]) - np.arctan2(D[3], ahead)
-    x, z = -(ahead - D[4]), target[2] + D[5] - D[0]
-    cosine = (x**2 + z**2 - A[1] ** 2 - A[2] ** 2) / (2 * A[1] * A[2])
-    if abs(cosine) > 1.0:
-        return None
-    q3 = elbow * np.arccos(cosine)
-    q2 = np.arctan2(-z, -x) - np.arctan2(-A[2] * np.sin(q3), -A[1] - A[2] * np.cos(q3))
-    joints = np.array([pan, q2, q3, -np.pi / 2 - q2 - q3, -np.pi / 2, pan - np.pi / 2 - yaw])
-    return nearest_turn(joints, seed, JOINT_LIMITS)
-
-
-class GoalRun:
-    """One pick_place goal as its client sees it."""
-
-    def __init__(self, cell: FakeCell, goal: PickPlace.Goal) -> None:
-        self.cell = cell
-        self.feedback: list[Any] = []
-        assert cell.pick_place.wait_for_server(10.0), "no task node"
-        future = cell.pick_place.send_goal_async(goal, lambda message: self.feedback.append(message.feedback))
-        wait_for(future.done, 10.0, "an answer to the goal")
-        self.handle = future.result()
-        self.accepted = self.handle.accepted
-        self._answer = self.handle.get_result_async() if self.accepted else None
-
-    @property
-    def phases(self) -> list[str]:
-        """The phases so far."""
-        return [feedback.phase for feedback in self.feedback]
-
-    @property
-    def done(self) -> bool:
-        """Whether the result is there."""
-        return self._answer.done()
-
-    def reach(self, phase: str, timeout: float = 20.0) -> None:
-        """Wait until the goal is in a phase."""
-        wait_for(lambda: phase in self.phases, timeout, f"phase {phase}")
-
-    def cancel(self) -> None:
-        """Ask for the goal's end."""
-        wait_for(self.handle.cancel_goal_async().done, 5.0, "an answer to the cancel")
-
-    def result(self, timeout: float = 60.0) -> PickPlace.Result:
-        """The result; `status` is set then."""
-        wait_for(self._answer.done, timeout, "the result")
-        self.status = self._answer.result().status
-        return self._answer.result().result
-
-
-class TaskProcess:
-    """The task node as a process of its own; ready when the constructor returns."""
-
-    def __init__(self, domain: int, parameters: Sequence[str] = (), wait: bool = True, namespace: str = "") -> None:
-        words = [word for p in ("use_sim_time:=true", *parameters) for word in ("-p", p)]
-        if namespace:
-            words += ["-r", f"__ns:=/{namespace}", "-r", "/clock:=clock"]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "ur5e_nik_bringup.task_node", "--ros-args", *words],
-            env={**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self.output = ""
-        self._reader = threading.Thread(target=self._read)
-        self._reader.start()
-        if wait:
-            wait_for(lambda: "ready" in self.output, 20.0, "the task node")
-
-    def _read(self) -> None:
-        for line in self.process.stdout:
-            self.output += line
-
-    def wait(self, timeout: float = 10.0) -> int:
-        """Its exit code; killed if it does not end in time."""
-        try:
-            return self.process.wait(timeout)
-        finally:
-            self.process.kill()
-            self._reader.join()
-
-    def end(self, number: int = signal.SIGINT) -> tuple[int, float]:
-        """Send a signal; exit code and the seconds until the end."""
-        began = time.monotonic()
-        self.process.send_signal(number)
-        return self.wait(), time.monotonic() - began
-
-
 def pose(spot: Spot) -> Pose:
     """As a message."""
     message = Pose()
     message.position.x, message.position.y, message.position.z = spot.x, spot.y, spot.z
     message.orientation.z, message.orientation.w = float(np.sin(spot.yaw / 2)), float(np.cos(spot.yaw / 2))
     return message
-
-
-def wait_for(ready: Any, timeout: float, what: str) -> None:
-    """Until ``ready()``, or AssertionError."""
-    until = time.monotonic() + timeout
-    while not ready():
-        assert time.monotonic() < until, f"{what} did not come within {timeout} s"
-        time.sleep(0.005)
