@@ -95,3 +95,8 @@ def summary(errors: np.ndarray) -> dict[str, float]:
         "p99": float(np.quantile(errors, 0.99)),
         "max": float(np.max(errors)),
     }
+
+
+def read(folder: Path, name: str) -> dict:
+    """One JSON file of results."""
+    return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))

@@ -78,18 +78,18 @@ def draw_figure(results: dict[str, dict]) -> Figure:
     """Every pair as a line."""
     figure = Figure(figsize=(8.0, 4.0), layout="constrained")
     names = list(LOSSES)
-    for axes, (name, result) in zip(figure.subplots(1, len(results), sharey=True), results.items(), strict=True):
+    for axes, (name, result) in zip(figure.subplots(1, len(results)), results.items(), strict=True):
         means = [[row["position_mm"]["mean"] for row in result[loss_name]] for loss_name in names]
         for seed, pair in enumerate(zip(*means, strict=True)):
             axes.plot(names, pair, "o-", color="0.6", zorder=1, label="a seed" if seed == 0 else None)
         for x, colour in enumerate((ORANGE, BLUE)):
             middle = math.exp(np.mean(np.log(means[x])))
-            axes.plot(x, middle, "_", color=colour, markersize=40, markeredgewidth=3, zorder=2)
-            axes.text(x, middle, f"  {middle:.3g} mm", ha="left" if x == 0 else "right", va="bottom", color=colour)
-        axes.set(yscale="log", xlim=(-0.4, 1.4))
+            axes.plot(x, middle, "_", color=colour, markersize=24, markeredgewidth=3, zorder=2)
+            axes.text(1.45 * x - 0.225, middle, f"{middle:.3g} mm", ha="center", va="bottom", color=colour)
+        axes.set(xlim=(-0.5, 1.5), ylim=(0, 1.1 * np.max(means)))
         axes.set_title(f"{name}: p = {result['p_t_test']:.2g}", fontsize=10)
         axes.grid(axis="y", alpha=0.3, which="both")
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, loc="lower center")
     figure.axes[0].set_ylabel("mean raw position error [mm]")
     figure.suptitle(
         "A loss through the forward kinematics, or not: one branch, five seeds (t test of pairs)", fontsize=11
