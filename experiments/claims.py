@@ -288,6 +288,31 @@ def outside_verdict(found: dict) -> str:
     )
 
 
+def arm_ends_rows(found: dict) -> list[Row]:
+    """Claim 9."""
+    rows = []
+    for name, result in found["results"].items():
+        theirs = "0.33 mm" if name.startswith("reference") else "-"
+        apart = result["summary_mm"]
+        rows.append((f"{name}: mean / max from the closed form", theirs, f"{mm(apart['mean'])} / {mm(apart['max'])}"))
+    off = found["closed_form_to_target_mm"]
+    rows.append(("closed form: mean / max from the target", "-", f"{mm(off['mean'])} / {mm(off['max'])}"))
+    return rows
+
+
+def arm_ends_verdict(found: dict) -> str:
+    """Claim 9."""
+    by_name = {name: result["summary_mm"] for name, result in found["results"].items()}
+    raw = by_name["reference network, raw"]["mean"]
+    verified, again = by_name["network, verified"]["max"], by_name["closed form, again"]["max"]
+    return (
+        f"{agrees(raw, 0.33)}: what was left between the two was the network's own error. A raw network of the "
+        f"project's size leads the arm {mm(raw)} away from where the closed form leads it, on {found['targets']} "
+        f"targets; verified answers leave at most {mm(verified)}, where sending the same answer twice leaves at most "
+        f"{mm(again)}."
+    )
+
+
 def camera_rows(found: dict) -> list[Row]:
     """Claim 10."""
     rows = []
@@ -436,6 +461,14 @@ CLAIMS = (
         "What does a raw network say there, and what passes the verified solver in silence?",
         outside_rows,
         outside_verdict,
+    ),
+    Claim(
+        9,
+        "arm_ends",
+        "Where the arm ends up",
+        "Does it matter to the arm whether the network or the closed form answered?",
+        arm_ends_rows,
+        arm_ends_verdict,
     ),
     Claim(
         10,

@@ -40,12 +40,15 @@ class Crew(CellClient):
         request = SetParameters.Request(parameters=[Parameter("speed", value=speed).to_parameter_msg()])
         self.result(self._set_sim.call_async(request))
 
-    def arrival(self, pose: ToolPose, solver: str) -> Array:
-        """Where tool0 is, (3,) [m], after the arm went from the look posture to ``solver``'s answer for a pose."""
-        look = np.array(self.settings.look_posture)
+    def answer(self, pose: ToolPose, solver: str) -> Array:
+        """Joints (6,) of ``solver``'s answer for a pose, seeded with the look posture."""
         self._arm.settings = replace(self.settings, solver=solver)
-        self._go(look)
-        self._go(self._arm.solve(pose, look).joints)
+        return self._arm.solve(pose, np.array(self.settings.look_posture)).joints
+
+    def arrival(self, joints: Array) -> Array:
+        """Where tool0 is, (3,) [m], after the arm went from the look posture to these joints."""
+        self._go(np.array(self.settings.look_posture))
+        self._go(joints)
         return np.array(self.truth().tool0)
 
     def _go(self, posture: Array) -> None:

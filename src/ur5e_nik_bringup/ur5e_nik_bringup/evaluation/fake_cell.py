@@ -278,7 +278,7 @@ class FakeCell:
         with self._lock:
             self.time = 1.0
             self._rest()
-            self.held, self.placed, self.cubes = None, [], list(cubes)
+            self.held, self.cubes = None, list(cubes)
             if self._active:
                 self._end("aborted")
 

@@ -99,7 +99,7 @@ FAULTS = (
         "controller gone",
         lambda bench: bench.cell.stop_controller(),
         {Code.CONTROLLER_UNAVAILABLE: PHASES},
-        "no controller serves|the controller has gone",
+        "no controller serves|the controller has gone|did not answer a goal",
     ),
     Fault("controller rejects", _control("refuse"), {Code.CONTROL_FAILED: PHASES}, "refused the motion"),
     *(

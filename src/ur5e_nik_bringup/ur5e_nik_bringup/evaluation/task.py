@@ -122,7 +122,7 @@ def _arrivals(findings: Findings, crew: Crew, count: int, seed: int) -> None:
     crew.lay(seed, PER_SCENE)
     for pose in track(_poses(count, seed), "arrivals", console=console, transient=True):
         try:
-            network, closed_form = (crew.arrival(pose, solver) for solver in ("network", "closed_form"))
+            network, closed_form = (crew.arrival(crew.answer(pose, solver)) for solver in ("network", "closed_form"))
         except Fault as fault:
             findings.failures.append(f"arrival at {pose}: {fault}")
             continue
