@@ -22,5 +22,5 @@ setup(
     maintainer_email="maintainers@ur5e-nik.org",
     description="Verified inverse kinematics of the UR5e.",
     license="MIT",
-    entry_points={"console_scripts": ["ik_node = ur5e_nik_ik.ik_node:main"]},
+    entry_points={"console_scripts": ["ik_node = ur5e_nik_ik.ik_node:main", "solve = ur5e_nik_ik.solve:main"]},
 )

@@ -1,7 +1,6 @@
 """The verified solver behind the service solve_ik."""
 
 import time
-from pathlib import Path
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
@@ -10,7 +9,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from ur5e_nik_ik.dh import DhParameters, load_dh
 from ur5e_nik_ik.messages import BadRequest, joint_state, pose_of, seed_of
-from ur5e_nik_ik.models import models_folder
+from ur5e_nik_ik.models import network_path
 from ur5e_nik_ik.network import Network, NetworkError
 from ur5e_nik_ik.parameters import PARAMETERS, ParameterError, declare, make_solver, rest_posture
 from ur5e_nik_ik.solver import SOLVERS, Reason, Refusal
@@ -98,10 +97,3 @@ class IkNode(Node):
         response.position_error = answer.position_error
         response.orientation_error = answer.orientation_error
         return response
-
-
-def network_path(name: str, dh: DhParameters) -> Path:
-    """Return the file of a network: of a path itself, or of the package's own by its name."""
-    if name.endswith(".npz") or "/" in name:
-        return Path(name)
-    return models_folder() / f"{name}-{dh.name}.npz"

@@ -15,6 +15,15 @@ def matrix_from_quaternion(quaternion: np.ndarray) -> np.ndarray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+def matrix_from_rpy(rpy: np.ndarray) -> np.ndarray:
+    """Turn roll, pitch, yaw (3,) about the fixed axes x, y, z [rad] into a rotation matrix (3, 3)."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    roll = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    pitch = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    yaw = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+    return yaw @ pitch @ roll
+
+
 def quaternion_from_matrix(matrix: np.ndarray) -> np.ndarray:
     """Turn rotation matrices (..., 3, 3) into unit quaternions xyzw (..., 4) with w >= 0."""
     m = np.asarray(matrix, dtype=float)
