@@ -45,6 +45,11 @@ class Crew(CellClient):
         self._arm.settings = replace(self.settings, solver=solver)
         return self._arm.solve(pose, np.array(self.settings.look_posture)).joints
 
+    def clear(self, joints: Array) -> bool:
+        """Whether the arm may go there from the look posture in a straight joint move."""
+        way = np.linspace(self.settings.look_posture, joints, 200)
+        return self.settings.surroundings.narrowest(way).distance >= self.settings.path_margin
+
     def arrival(self, joints: Array) -> Array:
         """Where tool0 is, (3,) [m], after the arm went from the look posture to these joints."""
         self._go(np.array(self.settings.look_posture))

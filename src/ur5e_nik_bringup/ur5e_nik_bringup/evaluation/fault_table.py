@@ -143,9 +143,9 @@ FAULTS = (
         {Code.NO_OBJECT: UNTIL_LOOK, Code.GRASP_FAILED: ("plan", "approach", "descend", "grasp")},
         "no other cube is in view|no longer in view",
     ),
-    Fault("cube out of reach", _see(Spot(1.2, 0.0, 0.0225)), {Code.NO_IK_SOLUTION: UNTIL_LOOK}, "cannot be reached"),
+    Fault("cube out of reach", _see(Spot(1.2, 0.0, 0.0225)), {Code.NO_IK_SOLUTION: UNTIL_GRASP}, "cannot be reached"),
     Fault(
-        "cube under the table", _see(Spot(0.5, -0.2, -0.1)), {Code.INVALID_GOAL_CONSTRAINTS: UNTIL_LOOK}, "the table"
+        "cube under the table", _see(Spot(0.5, -0.2, -0.1)), {Code.INVALID_GOAL_CONSTRAINTS: UNTIL_GRASP}, "the table"
     ),
     Fault(
         "gripper stuck",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import signal
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,6 @@ from ur5e_nik_bringup.evaluation.scores import summary
 from ur5e_nik_bringup.evaluation.speed_limit import quickest, violations
 from ur5e_nik_bringup.report import build_report
 from ur5e_nik_bringup.scene_file import load_scene
-from ur5e_nik_bringup.states import Fault
 from ur5e_nik_bringup.system import describe, parse_arguments
 from ur5e_nik_bringup.waypoints import ToolPose
 
@@ -118,24 +119,29 @@ def _scene(findings: Findings, crew: Crew, seed: int, timed: bool) -> None:
 
 
 def _arrivals(findings: Findings, crew: Crew, count: int, seed: int) -> None:
-    """Send the arm to the same poses above the trays by either solver."""
+    """Send the arm to the same poses above the trays by either solver, where the way there is free."""
     crew.lay(seed, PER_SCENE)
-    for pose in track(_poses(count, seed), "arrivals", console=console, transient=True):
-        try:
-            network, closed_form = (crew.arrival(crew.answer(pose, solver)) for solver in ("network", "closed_form"))
-        except Fault as fault:
-            findings.failures.append(f"arrival at {pose}: {fault}")
-            continue
+    answers = itertools.islice(_clear_answers(crew, seed), count)
+    for pair in track(answers, "arrivals", count, console=console, transient=True):
+        network, closed_form = map(crew.arrival, pair)
         findings.apart_mm.append(1e3 * float(np.linalg.norm(network - closed_form)))
 
 
-def _poses(count: int, seed: int) -> list[ToolPose]:
+def _clear_answers(crew: Crew, seed: int) -> Iterator[list[NDArray[np.float64]]]:
+    """The network's and the closed form's joints for pose after pose, where the arm may go to both."""
+    for pose in _poses(seed):
+        answers = [crew.answer(pose, solver) for solver in ("network", "closed_form")]
+        if all(map(crew.clear, answers)):
+            yield answers
+
+
+def _poses(seed: int) -> Iterator[ToolPose]:
     random = np.random.default_rng(seed)
     trays = load_scene()["trays"].values()
     low = np.min([np.array(tray["center"]) - np.array(tray["size"]) / 2 for tray in trays], axis=0)
     high = np.max([np.array(tray["center"]) + np.array(tray["size"]) / 2 for tray in trays], axis=0)
-    rows: NDArray[np.float64] = random.uniform([*low, 0.25, -np.pi], [*high, 0.40, np.pi], (count, 4))
-    return [ToolPose(*map(float, row)) for row in rows]
+    while True:
+        yield ToolPose(*map(float, random.uniform([*low, 0.25, -np.pi], [*high, 0.40, np.pi])))
 
 
 def build(findings: Findings, solver: str) -> dict[str, Any]:
