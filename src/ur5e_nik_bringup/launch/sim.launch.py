@@ -50,6 +50,8 @@ def start(context: LaunchContext) -> list:
             package=spec.package,
             executable=spec.executable,
             name=spec.name,
+            namespace=spec.namespace,
+            remappings=list(spec.remappings),
             parameters=[*spec.parameter_files, spec.parameters],
             output="screen",
         )

@@ -1,17 +1,27 @@
 """The whole job over real DDS: the demo's command, in a process of its own, and its bad inputs."""
 
+import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
+import rclpy
+from domain_coordinator import domain_id
 from domain_coordinator.impl import PORT_BASE
 from PIL import Image
+from rclpy.context import Context
+from rclpy.node import Node
+from rosbags.rosbag2 import Reader
+from rosbags.typesys import Stores, get_typestore
 
+LAYOUT = Path(__file__).resolve().parents[1] / "config" / "foxglove_layout.json"
 DEMO = [sys.executable, "-m", "ur5e_nik_bringup.demo"]
 
 
@@ -26,7 +36,7 @@ def demo(*arguments, environment=None):
 
 
 def test_a_cube_goes_from_the_camera_to_its_place(tmp_path):
-    run = demo("--cubes", "1", "--seed", "1", "--speed", "0", "--out", str(tmp_path))
+    run = demo("--cubes", "1", "--seed", "1", "--speed", "0", "--record", "--out", str(tmp_path))
     assert run.returncode == 0, run.stdout + run.stderr
     report = json.loads((tmp_path / "report.json").read_text())
     assert report["placed"] == 1
@@ -38,10 +48,84 @@ def test_a_cube_goes_from_the_camera_to_its_place(tmp_path):
         assert len(set(picture.get_flattened_data())) > 100
     with Image.open(tmp_path / "demo.webp") as film:
         assert film.n_frames > 5
+    assert_recorded(tmp_path / "recording")
+
+
+def assert_recorded(folder):
+    types = get_typestore(Stores.ROS2_JAZZY)
+    with Reader(folder) as bag:
+        counts = {topic: info.msgcount for topic, info in bag.topics.items()}
+        assert min(counts.values()) > 0, counts
+        found = {topic: next(bag.messages(info.connections))[2] for topic, info in bag.topics.items()}
+        assert bag.duration > 3e9
+    states = types.deserialize_cdr(found["/ur5e/joint_states"], "sensor_msgs/msg/JointState")
+    assert len(states.position) == len(states.name) == 7
+    picture = types.deserialize_cdr(found["/camera/image_color/compressed"], "sensor_msgs/msg/CompressedImage")
+    with Image.open(io.BytesIO(picture.data.tobytes())) as image:
+        assert (image.format, image.size) == ("JPEG", (640, 480))
+    (file,) = folder.glob("*.mcap")
+    assert file.stat().st_size < 30e6
+    # What the layout shows is there.
+    shown = set(re.findall(r'"(/[a-z0-9_/]+)', LAYOUT.read_text()))
+    assert shown
+    assert shown <= set(counts)
+
+
+def test_two_cells_in_one_domain_do_not_hear_each_other(tmp_path):
+    with domain_id() as domain:
+        pass
+    process = subprocess.Popen(
+        [*DEMO, "--cells", "2", "--cubes", "1", "--speed", "0", "--out", str(tmp_path)],
+        env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    ready = 0
+    for line in process.stdout:
+        ready += "all nodes are ready" in line
+        if ready == 2:
+            break
+    assert ready == 2
+    links = heard(domain)
+    output, _ = process.communicate(timeout=240)
+    assert process.returncode == 0, output
+    seeds = {json.loads((tmp_path / name / "report.json").read_text())["seed"] for name in ("cell_a", "cell_b")}
+    assert seeds == {0, 1000}
+    assert len(links) > 10
+    apart = {topic: ends for topic, ends in links.items() if topic not in ("/rosout", "/parameter_events")}
+    assert set().union(*apart.values()) == {"/cell_a", "/cell_b"}
+    for topic, ends in apart.items():
+        assert topic.startswith(("/cell_a/", "/cell_b/")), topic
+        assert ends <= {topic[: len("/cell_a")]}, (topic, ends)
+
+
+def heard(domain):
+    """The namespaces of the publishers and subscribers of every topic; of those that are not known yet, none."""
+    context = Context()
+    rclpy.init(context=context, domain_id=domain)
+    node = Node("listener", context=context, enable_rosout=False, start_parameter_services=False)
+    time.sleep(2.0)
+    links = {}
+    for topic, _ in node.get_topic_names_and_types():
+        ends = node.get_publishers_info_by_topic(topic) + node.get_subscriptions_info_by_topic(topic)
+        links[topic] = {end.node_namespace for end in ends} - {"/", "_NODE_NAMESPACE_UNKNOWN_"}
+    node.destroy_node()
+    rclpy.shutdown(context=context)
+    return links
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--cubes", "0"], ["--cubes", "99"], ["--seed", "x"], ["--speed", "-1"], ["--out", "/proc/no"]]
+    "arguments",
+    [
+        ["--cubes", "0"],
+        ["--cubes", "99"],
+        ["--seed", "x"],
+        ["--speed", "-1"],
+        ["--out", "/proc/no"],
+        ["--namespace", "1st"],
+        ["--namespace", "a", "--cells", "2"],
+    ],
 )
 def test_bad_input_ends_with_one_line(arguments):
     run = demo(*arguments)

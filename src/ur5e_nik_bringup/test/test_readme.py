@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ur5e_nik_bringup.states import diagram
+
 ROOT = Path(__file__).resolve().parents[3]
 README = ROOT / "README.md"
 TOOL = ROOT / "tools" / "readme_numbers.py"
@@ -32,3 +34,7 @@ def test_every_file_that_the_readme_names_is_there():
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text())
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_states_are_drawn_as_the_code_has_them():
+    assert f"```mermaid\n{diagram()}\n```" in README.read_text()

@@ -55,17 +55,26 @@ class Truth:
 
 
 class CellClient:
-    """A ROS node, as a context, with an executor in a thread of its own. alive: raises when the system has ended."""
+    """A ROS node, as a context, with an executor in a thread of its own.
 
-    def __init__(self, name: str, alive: Callable[[], None]) -> None:
+    alive: raises when the system has ended. namespace: of the cell.
+    """
+
+    def __init__(self, name: str, alive: Callable[[], None], namespace: str = "") -> None:
         self._name = name
+        self._namespace = namespace
         self._alive = alive
         self._phase = ("", 0)
 
     def __enter__(self: C) -> C:
         rclpy.init()
         simulated = Parameter("use_sim_time", Parameter.Type.BOOL, True)
-        self._node = Node(self._name, parameter_overrides=[simulated])
+        self._node = Node(
+            self._name,
+            namespace=self._namespace,
+            cli_args=["--ros-args", "-r", "/clock:=clock"],
+            parameter_overrides=[simulated],
+        )
         self._goal = ActionClient(self._node, PickPlace, "pick_place")
         self._solve = self._node.create_client(SolveIK, "solve_ik")
         self._truth = self._node.create_client(GetGroundTruth, "sim/ground_truth")
@@ -83,10 +92,14 @@ class CellClient:
     ) -> None:
         self._executor.shutdown()
         self._thread.join(timeout=2.0)
+        self._finish()
         rclpy.try_shutdown()
 
     def _subscribe(self) -> None:
         """For what a report hears beside this."""
+
+    def _finish(self) -> None:
+        """For what it does when nothing more is heard."""
 
     def wait_until_ready(self, timeout: float) -> None:
         """Wait for every neighbour; TimeoutError names what is missing."""

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ur5e_nik_bringup import cells
 from ur5e_nik_bringup.domain import own_domain
 from ur5e_nik_bringup.observer import Observer
 from ur5e_nik_bringup.report import build_report
@@ -28,10 +29,11 @@ from ur5e_nik_bringup.system import (
     parse_arguments,
 )
 
-OFFERED = ("seed", "cubes", "solver", "speed")
+OFFERED = ("seed", "cubes", "solver", "speed", "namespace")
 # The animation takes a picture every so many simulated seconds and plays this much faster.
 ANIMATION_PERIOD = 0.2
 ANIMATION_RATE = 2.0
+RECORDING = "recording"  # folder in --out
 
 console = Console(highlight=False)
 
@@ -48,9 +50,14 @@ def main() -> int:
         values = parse_arguments({name: str(getattr(arguments, name)) for name in OFFERED})
         values["simulator"], why = choose_simulator("mujoco")
         out = _writable(arguments.out)
-        with own_domain() as domain:
+        if arguments.cells > 1 and arguments.namespace:
+            raise DemoError("--namespace is the name of one cell; --cells gives each its own")
+        if arguments.cells > 1:
+            return cells.run(arguments.cells, values, arguments.record, out)
+        # A namespace keeps a cell apart from others in the same domain.
+        with own_domain(shared=bool(values["namespace"])) as domain:
             console.print(f"{why}; ROS domain {domain}; writing to {out}")
-            report = _run(describe(values), values, out)
+            report = _run(describe(values), values, out, arguments.record)
     except (SystemArgumentError, DemoError, RuntimeError, TimeoutError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
@@ -66,8 +73,18 @@ def _parse_command_line() -> argparse.Namespace:
     for argument in ARGUMENTS:
         if argument.name in OFFERED:
             parser.add_argument(f"--{argument.name}", default=argument.default, help=argument.description)
+    parser.add_argument(
+        "--cells", type=_cells, default=1, help=f"cells beside each other in one ROS domain, up to {cells.MOST}"
+    )
+    parser.add_argument("--record", action="store_true", help="keep all topics, as MCAP, in --out/recording")
     parser.add_argument("--out", default="out/demo", type=Path, help="folder of the report")
     return parser.parse_args()
+
+
+def _cells(text: str) -> int:
+    if not (text.isdecimal() and 1 <= int(text) <= cells.MOST):
+        raise argparse.ArgumentTypeError(f"it is '{text}', but must be a whole number from 1 to {cells.MOST}")
+    return int(text)
 
 
 def _writable(folder: Path) -> Path:
@@ -76,6 +93,12 @@ def _writable(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("report.json", "camera.png", "demo.webp"):
             (folder / name).unlink(missing_ok=True)
+        # Only what a recording consists of, whatever the folder is used for besides.
+        recording = folder / RECORDING
+        for path in (*recording.glob("*.mcap"), recording / "metadata.yaml"):
+            path.unlink(missing_ok=True)
+        if recording.is_dir():
+            recording.rmdir()
         (folder / ".writable").touch()
         (folder / ".writable").unlink()
     except OSError as error:
@@ -83,7 +106,7 @@ def _writable(folder: Path) -> Path:
     return folder.resolve()
 
 
-def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path) -> dict[str, Any]:
+def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path, record: bool) -> dict[str, Any]:
     """Start the nodes, do the job and return the report, which is written too."""
 
     def log(name: str, line: str) -> None:
@@ -92,7 +115,11 @@ def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path) -> dict[str, 
             console.print(Text(f"[{name}] {line}", style="dim"), soft_wrap=True)
 
     begin = time.monotonic()
-    with Starter(specs, out / "log", log) as starter, Observer(starter.alive) as observer:
+    recording = out / RECORDING if record else None
+    with (
+        Starter(specs, out / "log", log) as starter,
+        Observer(starter.alive, values["namespace"], recording) as observer,
+    ):
         observer.wait_until_ready(timeout=90.0)
         console.print(f"all nodes are ready after {time.monotonic() - begin:.1f} s")
         before = observer.truth().cubes
@@ -107,7 +134,8 @@ def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path) -> dict[str, 
     report["wall_s"] = time.monotonic() - begin
     report["real_time_factor"] = outcome.real_time_factor
     report["timings_ms"] = {**timings, "solve_ik_round_trip": round_trip}
-    report["files"] = [name for name, there in (("camera.png", picture), ("demo.webp", film)) if there]
+    files = {"camera.png": picture, "demo.webp": film, RECORDING: record}
+    report["files"] = [name for name, there in files.items() if there]
     (out / "report.json").write_text(json.dumps(report, indent=2) + "\n")
     return report
 

@@ -12,14 +12,17 @@ from ur5e_nik_bringup.system import SystemArgumentError
 
 
 @contextlib.contextmanager
-def own_domain() -> Iterator[int]:
-    """A ROS domain that no other run on this machine uses; the user's, where one is set.
+def own_domain(shared: bool = False) -> Iterator[int]:
+    """A ROS domain that no other run on this machine uses; the user's, where one is set, which may be ``shared``.
 
     Raises SystemArgumentError when there is none.
     """
     text = os.environ.get("ROS_DOMAIN_ID", "")
     if text and not (text.isdecimal() and 0 <= int(text) <= 101):
         raise SystemArgumentError(f"ROS_DOMAIN_ID is '{text}', but must be a whole number from 0 to 101")
+    if text and shared:
+        yield int(text)
+        return
     reserved = domain_id((lambda: int(text)) if text else None)
     try:
         domain = reserved.__enter__()

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import Image
@@ -16,12 +16,20 @@ from ur5e_nik_bringup.cell_client import CellClient, Listener, Outcome
 from ur5e_nik_bringup.recorder import Recorder, to_picture
 from ur5e_nik_msgs.srv import SolveIK
 
+if TYPE_CHECKING:
+    from ur5e_nik_bringup.bag import Bag
+
 
 class Observer(CellClient):
-    """A ROS node of the demo, as a context. alive: raises when the system has ended."""
+    """A ROS node of the demo, as a context.
 
-    def __init__(self, alive: Callable[[], None]) -> None:
-        super().__init__("demo", alive)
+    alive: raises when the system has ended. recording: the folder that all topics go to, if any.
+    """
+
+    def __init__(self, alive: Callable[[], None], namespace: str = "", recording: Path | None = None) -> None:
+        super().__init__("demo", alive, namespace)
+        self._recording = recording
+        self._bag: Bag | None = None
         self._lock = threading.Lock()
         self._film = Recorder()
         self._annotated: Image | None = None
@@ -32,6 +40,21 @@ class Observer(CellClient):
         self._node.create_subscription(Image, "overview/image_color", self._on_overview, 10)
         self._node.create_subscription(Image, "debug_image", self._on_annotated, 1)
         self._node.create_subscription(DiagnosticArray, "diagnostics", self._on_diagnostics, 10)
+        if self._recording:
+            self._bag = self._bag_of(self._recording)
+
+    def _bag_of(self, path: Path) -> Bag:
+        try:
+            from ur5e_nik_bringup.bag import Bag
+        except ModuleNotFoundError as missing:
+            raise RuntimeError(
+                f"--record needs rosbags, which is not installed ({missing}): pip install rosbags"
+            ) from None
+        return Bag(self._node, path)
+
+    def _finish(self) -> None:
+        if self._bag:
+            self._bag.close()
 
     def _neighbours(self) -> dict[str, Callable[[], bool]]:
         return {**super()._neighbours(), "debug_image of node vision": lambda: self._annotated is not None}

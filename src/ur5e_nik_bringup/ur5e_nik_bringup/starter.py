@@ -35,7 +35,8 @@ def command(spec: NodeSpec, parameter_folder: Path) -> list[str]:
     own.write_text(yaml.safe_dump({"/**": {"ros__parameters": spec.parameters}}))
     files = [argument for path in (*spec.parameter_files, own) for argument in ("--params-file", str(path))]
     # The starter keeps what a node prints, so ROS need not keep it a second time.
-    names = ["-r", f"__node:={spec.name}", *(["-r", f"__ns:={spec.namespace}"] if spec.namespace else [])]
+    rules = [("__node", spec.name), *([("__ns", spec.namespace)] if spec.namespace else []), *spec.remappings]
+    names = [word for old, new in rules for word in ("-r", f"{old}:={new}")]
     return [str(executable(spec)), "--ros-args", *names, "--disable-external-lib-logs", *files]
 
 

@@ -7,8 +7,9 @@ cannot drift apart.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,12 @@ def _truth(text: str) -> bool:
     return text.lower() == "true"
 
 
+def _namespace(text: str) -> str:
+    if text and not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", text):
+        raise ValueError("a name of letters, digits and single underscores that begins with a letter, or empty")
+    return text
+
+
 def _file_or_nothing(text: str) -> str:
     if text and not Path(text).is_file():
         raise ValueError("the path of a file, or empty")
@@ -102,6 +109,7 @@ ARGUMENTS = (
         ("auto", "realtime", "fast", "pause"),
     ),
     Argument("port", "1234", "TCP port of Webots, 1024 to 65535", _number(int, 1024, 65535)),
+    Argument("namespace", "", "of all nodes, topics and actions, the clock's too; a cell of its own each", _namespace),
     Argument("world", "", "a .wbt file for Webots; empty: the one made for seed and cubes", _file_or_nothing),
 )
 
@@ -116,6 +124,7 @@ class NodeSpec:
     parameters: dict[str, Any] = field(default_factory=dict)
     parameter_files: tuple[str, ...] = ()
     namespace: str = ""
+    remappings: tuple[tuple[str, str], ...] = ()
 
 
 def parse_arguments(texts: dict[str, str]) -> dict[str, Any]:
@@ -168,7 +177,9 @@ def describe(arguments: dict[str, Any]) -> list[NodeSpec]:
     With Webots the simulator is no node: launch/webots.launch.py starts it and its driver.
     """
     simulated = {"use_sim_time": True}
-    webots = arguments["simulator"] == "webots"
+    webots, namespace = arguments["simulator"] == "webots", arguments["namespace"]
+    if webots and namespace:
+        raise SystemArgumentError("namespace is for simulator:=mujoco; Webots' driver and controllers stand in none")
     simulation = NodeSpec(
         "ur5e_nik_mujoco",
         "sim_node",
@@ -181,7 +192,7 @@ def describe(arguments: dict[str, Any]) -> list[NodeSpec]:
         else _share("ur5e_nik_vision", "config/overhead_camera.yaml")
     )
     task_files = ("config/task.yaml", "config/webots_task.yaml") if webots else ("config/task.yaml",)
-    return [
+    specs = [
         *([] if webots else [simulation]),
         NodeSpec("ur5e_nik_ik", "ik_node", "ik", {**simulated, "dh": "ur5e_webots" if webots else "ur5e"}),
         NodeSpec("ur5e_nik_vision", "vision_node", "vision", {**simulated, "calibration_file": calibration}),
@@ -193,6 +204,10 @@ def describe(arguments: dict[str, Any]) -> list[NodeSpec]:
             tuple(_share("ur5e_nik_bringup", file) for file in task_files),
         ),
     ]
+    if not namespace:
+        return specs
+    # Each cell has its own time, so the one name that is not relative moves too.
+    return [replace(spec, namespace=f"/{namespace}", remappings=(("/clock", "clock"),)) for spec in specs]
 
 
 def executable(spec: NodeSpec) -> Path:

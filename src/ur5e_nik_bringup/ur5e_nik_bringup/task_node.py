@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Pose
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -31,6 +33,7 @@ from ur5e_nik_msgs.action import PickPlace as PickPlaceAction
 from ur5e_nik_msgs.msg import CubeResult
 
 LARGEST_TILT = np.radians(5.0)  # of a place in a goal; cubes are put down level
+REPEAT = 1.0  # between two diagnostics without news (wall time) [s]
 
 
 class TaskNode(Node):
@@ -44,6 +47,9 @@ class TaskNode(Node):
         self._busy = threading.Lock()
         self._closing = threading.Event()
         self._status = "idle"
+        self._diagnosis = DiagnosticStatus(name=self.get_fully_qualified_name(), message="idle")
+        self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
+        self.create_timer(REPEAT, self._diagnose, clock=Clock(clock_type=ClockType.STEADY_TIME))
         group = ReentrantCallbackGroup()  # a job under way keeps nobody from asking
         self._server = ActionServer(
             self,
@@ -175,6 +181,8 @@ class TaskNode(Node):
         finally:
             self._status = "idle"
         self.get_logger().info(f"{outcome.code.name}: {outcome.message}")
+        level = DiagnosticStatus.OK if outcome.code in (Code.SUCCESS, Code.PREEMPTED) else DiagnosticStatus.ERROR
+        self._diagnose(level, f"idle; {outcome.message}", code=outcome.code.name)
         return outcome
 
     def _leave_if_closing(self) -> None:
@@ -184,6 +192,18 @@ class TaskNode(Node):
     def _tell(self, progress: Progress) -> None:
         self._status = f"{progress.state.value}, cube {progress.cube}: {progress.message}"
         self.get_logger().info(self._status)
+        figures = {"phase": progress.state.value, "cube": progress.cube, "placed": progress.placed}
+        self._diagnose(DiagnosticStatus.OK, progress.message, **figures)
+
+    def _diagnose(self, level: bytes = b"", message: str = "", **figures: Any) -> None:
+        """Publish what is the matter; without arguments, what was last."""
+        if message:
+            values = [KeyValue(key=key, value=str(value)) for key, value in figures.items()]
+            name = self.get_fully_qualified_name()
+            self._diagnosis = DiagnosticStatus(level=level, name=name, message=message, values=values)
+        report = DiagnosticArray(status=[self._diagnosis])
+        report.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(report)
 
 
 def _spot(index: int, pose: Pose, settings: Settings) -> Spot:
