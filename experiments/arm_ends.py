@@ -18,20 +18,14 @@ It needs torch and matplotlib, which ./run test installs. Writes arm_ends.json a
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 from common import BLACK, BLUE, GREEN, ORANGE, Run, summary
 from matplotlib.figure import Figure
 from rich.console import Console
 
-from ur5e_nik_bringup.domain import own_domain
-from ur5e_nik_bringup.evaluation.crew import Crew
-from ur5e_nik_bringup.evaluation.nodes import running
+from ur5e_nik_bringup.evaluation.crew import whole_cell
 from ur5e_nik_bringup.kinematics import JOINT_LIMITS
 from ur5e_nik_bringup.settings import Settings
-from ur5e_nik_bringup.system import describe, parse_arguments
 from ur5e_nik_bringup.waypoints import ToolPose, nearest_turn
 from ur5e_nik_ik.dh import UR5E
 from ur5e_nik_ik.models import models_folder
@@ -40,7 +34,6 @@ from ur5e_nik_ik.training.configs import REFERENCE
 from ur5e_nik_ik.training.data import held_out_targets
 
 SEED = 9
-START_UP = 90.0  # [s]
 AGAIN, NETWORK, RAW = "closed form, again", "network, verified", "reference network, raw"
 COLOURS = {AGAIN: BLACK, NETWORK: BLUE, RAW: ORANGE}
 
@@ -83,15 +76,9 @@ def main() -> None:
     tools, raw = targets_of(
         3 if run.quick else 100, settings, Network.load(models_folder() / "reference-ur5e.npz", UR5E)
     )
-    specs = describe({**parse_arguments({"cubes": "1", "seed": str(SEED), "speed": "0"}), "simulator": "mujoco"})
     ends: dict[str, list[np.ndarray]] = {name: [] for name in ("closed form", *COLOURS)}
-    with (
-        own_domain(),
-        tempfile.TemporaryDirectory(prefix="ur5e_nik_arm_ends_") as folder,
-        running(specs, Path(folder), console) as nodes,
-        Crew(nodes.alive) as crew,
-    ):
-        crew.wait_until_ready(START_UP)
+    given = {"cubes": "1", "seed": str(SEED), "speed": "0"}
+    with whole_cell(given, console) as (_, crew):
         for tool, joints in zip(tools, raw, strict=True):
             closed_form = crew.answer(tool, "closed_form")
             ends["closed form"].append(crew.arrival(closed_form))

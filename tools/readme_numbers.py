@@ -36,6 +36,9 @@ def table() -> str:
         (networks(), "./run train --evaluate"),
         (solvers(), "./run bench"),
         (vision(), "./run eval vision"),
+        (task("task"), "./run eval task"),
+        (task("task_closed_form")[:2], "./run eval task --solver closed_form"),
+        (faults(), "./run eval faults"),
     ):
         lines += [f"| {' | '.join(row)} | `{command}` |" for row in rows]
     return "\n".join(lines) + "\n"
@@ -135,6 +138,38 @@ def vision() -> list[tuple[str, str, str, str]]:
         ("cube yaw: mean / p99", "none", f"{yaw['mean']:.2f} / {yaw['p99']:.2f} deg", "-"),
         ("positions published of cut, hidden or absent cubes", "not known", f"{found['false_positions']}", "-"),
     ]
+
+
+def task(name: str) -> list[tuple[str, str, str, str]]:
+    """Where the cubes end up."""
+    found = read(name)
+    place, yaw, ends = found["place_mm"], found["yaw_deg"], found["net_vs_closed_form_mm"]
+    return [
+        (f"cubes placed, solver {found['solver']}", "4 tried", f"{found['placed']} of {found['cubes']}", "-"),
+        (
+            "the same: place error, mean / p99; yaw, max",
+            "4.8 mm",
+            f"{place['mean']:.2f} / {place['p99']:.2f} mm; {yaw['max']:.2f} deg",
+            "-",
+        ),
+        ("network to closed form, where the arm ends up, max", "0.33 mm", f"{ends['max']:.4f} mm", "-"),
+        (
+            "cycle of a cube / limit by joint speeds along the same points",
+            "not known",
+            f"{found['cycle_s']:.2f} / {found['cycle_limit_s']:.2f} s",
+            "-",
+        ),
+        ("motions over velocity, acceleration or jerk limits", "not known", f"{found['limit_violations']}", "-"),
+        ("bumps of arm or gripper into anything but a cube", "not known", f"{found['contacts']}", "-"),
+    ]
+
+
+def faults() -> list[tuple[str, str, str, str]]:
+    """What becomes of a goal when its neighbours fail."""
+    cases = read("faults")["cases"]
+    kinds, right = len({case["fault"] for case in cases}), sum(case["ok"] for case in cases)
+    what = f"{kinds} faults, each in every phase of a goal: end as stated, in time, arm stopped"
+    return [(what, "none", f"{right} of {len(cases)}", "-")]
 
 
 def read(name: str) -> dict:

@@ -576,9 +576,10 @@ class Commander:
             self._wait(lambda: None, wall_limit=TICK, late=lambda: failed)
         if motion.joints != self.settings.arm_joints:
             return
+        self.reading_since(self.now())
         # Clock and joint states may come later than the result that was sent after them.
         self._wait(
-            lambda: self._reading and self._miss(motion)[1] <= self.settings.arrival_tolerance,
+            lambda: self._miss(motion)[1] <= self.settings.arrival_tolerance,
             ros_limit=LAST_STATE,
             wall_least=LAST_STATE,
             late=lambda: self._missed(motion),
@@ -593,8 +594,6 @@ class Commander:
         return worst, float(miss[worst])
 
     def _missed(self, motion: Motion) -> Fault:
-        if not self._reading:
-            return Fault(Code.ROBOT_STATE_STALE, self._why_no_state())
         worst, miss = self._miss(motion)
         return Fault(Code.CONTROL_FAILED, f"{motion.joints[worst]} stopped {np.degrees(miss):.1f} deg from its target")
 

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
+from rich.console import Console
 from trajectory_msgs.msg import JointTrajectory
 
 from ur5e_nik_bringup.cell_client import CellClient
 from ur5e_nik_bringup.commander import Commander
+from ur5e_nik_bringup.domain import own_domain
+from ur5e_nik_bringup.evaluation.nodes import running
 from ur5e_nik_bringup.settings import Settings
+from ur5e_nik_bringup.starter import Starter
+from ur5e_nik_bringup.system import describe, parse_arguments
 from ur5e_nik_bringup.trajectory import Trajectory, joint_move
 from ur5e_nik_bringup.waypoints import ToolPose
 
 Array = NDArray[np.float64]
 
+START_UP = 90.0  # for the nodes to be there [s]
 SETTLE = 0.5  # until the arm stands still [s]
 
 
@@ -67,3 +76,20 @@ class Crew(CellClient):
         times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in message.points]
         knots = [[getattr(p, name) for p in message.points] for name in ("positions", "velocities", "accelerations")]
         self.sent.append((list(message.joint_names), Trajectory(np.array(times), *map(np.array, knots))))
+
+
+@contextlib.contextmanager
+def whole_cell(arguments: Mapping[str, str], console: Console) -> Iterator[tuple[Starter, Crew]]:
+    """The nodes of the embedded simulation in a ROS domain of their own, all of them ready, and a crew.
+
+    Raises SystemArgumentError for arguments that it cannot be started with.
+    """
+    specs = describe({**parse_arguments(dict(arguments)), "simulator": "mujoco"})
+    with (
+        own_domain(),
+        tempfile.TemporaryDirectory(prefix="ur5e_nik_eval_") as folder,
+        running(specs, Path(folder), console) as nodes,
+        Crew(nodes.alive) as crew,
+    ):
+        crew.wait_until_ready(START_UP)
+        yield nodes, crew

@@ -113,6 +113,7 @@ class Bench:
             wait_for(lambda: not self.cell.pick_place.server_is_ready(), 30.0, "the end of the last task node")
             self._task = TaskProcess(self._domain, IMPATIENT)
         self.cell.reset()
+        self.cell.speed = SPEED
         self.cell.see(CUBE)
         if phase in (START, HOME):
             self.cell.displace()
@@ -161,6 +162,8 @@ class Bench:
     def _unrest(self) -> str:
         """What still moves, or moved after the result."""
         cell = self.cell
+        # A late answer starts a motion that is cancelled at once: in a fast cell it would get far meanwhile.
+        cell.speed = 1.0
         sent, positions = len(cell.sent), dict(cell.positions)
         if cell.deciding:
             wait_for(lambda: not cell.deciding, LATE + 5.0, "the late answer to a goal")

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import signal
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,20 +15,16 @@ import numpy as np
 from rich.console import Console
 from rich.progress import Progress
 
-from ur5e_nik_bringup.domain import own_domain
-from ur5e_nik_bringup.evaluation.crew import Crew
-from ur5e_nik_bringup.evaluation.nodes import running
+from ur5e_nik_bringup.evaluation.crew import Crew, whole_cell
 from ur5e_nik_bringup.evaluation.promises import Promise, at_most, print_promises
 from ur5e_nik_bringup.report import build_report
 from ur5e_nik_bringup.states import Code
-from ur5e_nik_bringup.system import describe, parse_arguments
 
 console = Console(highlight=False)
 
 PER_SCENE = 8
 HOUR = 3600.0
 QUICK_HOURS = 0.02
-START_UP = 90.0  # for the nodes to be there [s]
 # A goal that ends with one of these has lost a message, or waited for one that came too late.
 LOST = {
     Code.TIMED_OUT,
@@ -69,17 +64,10 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"--seed is {options.seed}, but must be from 0 to {2**31}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    specs = describe({**parse_arguments({"cubes": str(PER_SCENE), "speed": "0"}), "simulator": "mujoco"})
     findings = Findings()
     begin = time.monotonic()
-    with (
-        own_domain(),
-        tempfile.TemporaryDirectory(prefix="ur5e_nik_eval_") as folder,
-        running(specs, Path(folder), console) as nodes,
-        Crew(nodes.alive) as crew,
-        Progress(console=console, transient=True) as progress,
-    ):
-        crew.wait_until_ready(START_UP)
+    given = {"cubes": str(PER_SCENE), "speed": "0"}
+    with whole_cell(given, console) as (nodes, crew), Progress(console=console, transient=True) as progress:
         bar = progress.add_task("simulated minutes", total=60.0 * hours)
         started, seed = crew.now(), options.seed
         while crew.now() - started < HOUR * hours:

@@ -6,7 +6,6 @@ import argparse
 import itertools
 import json
 import signal
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,15 +16,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 
-from ur5e_nik_bringup.domain import own_domain
-from ur5e_nik_bringup.evaluation.crew import Crew
-from ur5e_nik_bringup.evaluation.nodes import running
+from ur5e_nik_bringup.evaluation.crew import Crew, whole_cell
 from ur5e_nik_bringup.evaluation.promises import Promise, at_most, print_promises
 from ur5e_nik_bringup.evaluation.scores import summary
 from ur5e_nik_bringup.evaluation.speed_limit import quickest, violations
 from ur5e_nik_bringup.report import build_report
 from ur5e_nik_bringup.scene_file import load_scene
-from ur5e_nik_bringup.system import describe, parse_arguments
 from ur5e_nik_bringup.waypoints import ToolPose
 
 console = Console(highlight=False)
@@ -35,7 +31,6 @@ QUICK_CUBES, QUICK_ARRIVALS = 4, 3
 ARRIVALS = 100
 # Run in real time: in a faster simulation the time that messages take counts many times over.
 TIMED_SCENES = 5
-START_UP = 90.0  # for the nodes to be there [s]
 
 
 @dataclass
@@ -72,15 +67,8 @@ def run(options: argparse.Namespace) -> int:
     options.out.parent.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     given = {"cubes": str(PER_SCENE), "seed": str(options.seed), "speed": "0", "solver": options.solver}
-    specs = describe({**parse_arguments(given), "simulator": "mujoco"})
     findings = Findings()
-    with (
-        own_domain(),
-        tempfile.TemporaryDirectory(prefix="ur5e_nik_eval_") as folder,
-        running(specs, Path(folder), console) as nodes,
-        Crew(nodes.alive) as crew,
-    ):
-        crew.wait_until_ready(START_UP)
+    with whole_cell(given, console) as (_, crew):
         for number in track(range(cubes // PER_SCENE), "scenes", console=console, transient=True):
             timed = number < TIMED_SCENES
             crew.pace(1.0 if timed else 0.0)
