@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -74,44 +75,44 @@ def assert_recorded(folder):
 def test_two_cells_in_one_domain_do_not_hear_each_other(tmp_path):
     with domain_id() as domain:
         pass
+    context = Context()
+    rclpy.init(context=context, domain_id=domain)
+    listener = Node("listener", context=context, enable_rosout=False, start_parameter_services=False)
     process = subprocess.Popen(
-        [*DEMO, "--cells", "2", "--cubes", "1", "--speed", "0", "--out", str(tmp_path)],
+        [*DEMO, "--cells", "2", "--cubes", "1", "--out", str(tmp_path)],
         env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    ready = 0
-    for line in process.stdout:
-        ready += "all nodes are ready" in line
-        if ready == 2:
-            break
-    assert ready == 2
-    links = heard(domain)
-    output, _ = process.communicate(timeout=240)
-    assert process.returncode == 0, output
+    lines = []
+    reader = threading.Thread(target=lambda: lines.extend(process.stdout))
+    reader.start()
+    links = {}
+    while process.poll() is None:
+        for topic, namespaces in heard(listener).items():
+            links[topic] = links.get(topic, set()) | namespaces
+        time.sleep(0.3)
+    reader.join()
+    listener.destroy_node()
+    rclpy.shutdown(context=context)
+    assert process.returncode == 0, "".join(lines)
     seeds = {json.loads((tmp_path / name / "report.json").read_text())["seed"] for name in ("cell_a", "cell_b")}
     assert seeds == {0, 1000}
     assert len(links) > 10
-    apart = {topic: ends for topic, ends in links.items() if topic not in ("/rosout", "/parameter_events")}
-    assert set().union(*apart.values()) == {"/cell_a", "/cell_b"}
-    for topic, ends in apart.items():
+    assert set().union(*links.values()) == {"/cell_a", "/cell_b"}
+    for topic, ends in links.items():
         assert topic.startswith(("/cell_a/", "/cell_b/")), topic
         assert ends <= {topic[: len("/cell_a")]}, (topic, ends)
 
 
-def heard(domain):
-    """The namespaces of the publishers and subscribers of every topic; of those that are not known yet, none."""
-    context = Context()
-    rclpy.init(context=context, domain_id=domain)
-    node = Node("listener", context=context, enable_rosout=False, start_parameter_services=False)
-    time.sleep(2.0)
+def heard(node):
+    """The namespaces of the publishers and subscribers of every topic of the cells; of those not known yet, none."""
     links = {}
     for topic, _ in node.get_topic_names_and_types():
-        ends = node.get_publishers_info_by_topic(topic) + node.get_subscriptions_info_by_topic(topic)
-        links[topic] = {end.node_namespace for end in ends} - {"/", "_NODE_NAMESPACE_UNKNOWN_"}
-    node.destroy_node()
-    rclpy.shutdown(context=context)
+        if topic not in ("/rosout", "/parameter_events"):
+            ends = node.get_publishers_info_by_topic(topic) + node.get_subscriptions_info_by_topic(topic)
+            links[topic] = {end.node_namespace for end in ends} - {"_NODE_NAMESPACE_UNKNOWN_"}
     return links
 
 

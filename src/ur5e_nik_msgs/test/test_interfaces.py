@@ -11,6 +11,7 @@ from ur5e_nik_msgs.srv import GetGroundTruth, ResetScene, SolveIK
 MOVEIT = {
     "SUCCESS": 1,
     "FAILURE": 99999,
+    "INVALID_MOTION_PLAN": -2,
     "CONTROL_FAILED": -4,
     "TIMED_OUT": -6,
     "PREEMPTED": -7,
