@@ -316,7 +316,10 @@ class Commander:
             if len(pair) == 2 and self._agree(*pair):
                 return (pair[1].cube,)
             now, wall = self.now(), time.monotonic() - wall_began
-            if pair and now - began >= self.settings.settle_timeout:
+            # In a fast simulation a second look may only be on its way.
+            if now - began >= self.settings.settle_timeout and (
+                len(pair) == 2 or (pair and wall >= self.settings.stall_timeout)
+            ):
                 raise self._unsettled(pair)
             quiet = now - max(began, pair[-1].stamp if pair else 0.0)
             if quiet < self.settings.look_timeout or wall < self.settings.look_timeout_wall:
