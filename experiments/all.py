@@ -30,7 +30,10 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="folder (default: experiments/results; quick: out/experiments)")
     options = parser.parse_args()
     out = options.out or (QUICK_RESULTS if options.quick else RESULTS)
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"--out {out}: {error.strerror}")
     failed = []
     for name in options.only:
         begin = time.monotonic()

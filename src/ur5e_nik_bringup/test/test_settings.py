@@ -50,6 +50,7 @@ def test_every_parameter_says_what_it_is_and_every_number_has_a_range():
         ({"held_from": 0.8}, "held_from must be smaller than held_to"),
         ({"places": [0.5, 0.2, 0.02]}, "places has 3 values; it must have four a place"),
         ({"obstacles": [0.1] * 5}, "obstacles has 5 values; it must have six a box"),
+        ({"obstacles": [0.5, 0.0, 0.5, 0.1, -0.1, 0.1]}, "obstacles has a box with an edge of 0 or less"),
         ({"places": []}, "places has 0 values"),
         ({"places": [0.5, 0.2, NAN, 0.0]}, "places is nan"),
     ],

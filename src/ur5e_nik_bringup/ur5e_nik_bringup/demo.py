@@ -76,7 +76,9 @@ def _parse_command_line() -> argparse.Namespace:
     parser.add_argument(
         "--cells", type=_cells, default=1, help=f"cells beside each other in one ROS domain, up to {cells.MOST}"
     )
-    parser.add_argument("--record", action="store_true", help="keep all topics, as MCAP, in --out/recording")
+    parser.add_argument(
+        "--record", action="store_true", help="keep pictures, states and findings, as MCAP, in --out/recording"
+    )
     parser.add_argument("--out", default="out/demo", type=Path, help="folder of the report")
     return parser.parse_args()
 

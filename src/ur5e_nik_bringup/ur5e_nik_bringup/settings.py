@@ -178,13 +178,20 @@ class Settings:
             return (
                 f"obstacles has {len(self.obstacles)} values; it must have six a box: x, y, z, and three edge lengths"
             )
+        if any(edge <= 0.0 for row in self._boxes for edge in row[3:]):
+            return (
+                "obstacles has a box with an edge of 0 or less; the last three values of each box are its edge lengths"
+            )
         return ""
+
+    @property
+    def _boxes(self) -> list[list[float]]:
+        return [self.obstacles[i : i + 6] for i in range(0, len(self.obstacles), 6)]
 
     @property
     def surroundings(self) -> Surroundings:
         """What joint moves keep away from."""
-        rows = [self.obstacles[i : i + 6] for i in range(0, len(self.obstacles), 6)]
-        boxes = [Box((x, y, z), (length, width, height)) for x, y, z, length, width, height in rows]
+        boxes = [Box((x, y, z), (length, width, height)) for x, y, z, length, width, height in self._boxes]
         return Surroundings(self.table_height, boxes, self.tcp_offset)
 
     @property
