@@ -249,8 +249,8 @@ class Commander:
         with self._changed:
             return self._changed.wait_for(lambda: motion.over, self.settings.cancel_timeout)
 
-    def gripper(self, position: float) -> Reading:
-        """Move the gripper joints to ``position`` and return where they stopped; no move when they are there."""
+    def start_gripper(self, position: float) -> None:
+        """Send the gripper joints to ``position``; no move when they are there."""
         names = self.settings.gripper_joints
         before = self.reading()
         if abs(before.gripper - position) > self.settings.reached:
@@ -258,9 +258,17 @@ class Commander:
                 joint_move([before.gripper] * len(names), [position] * len(names), self.settings.gripper_limits),
                 names,
             )
-            self.follow()
+
+    def gripper_stopped(self) -> Reading:
+        """Wait for the end of the gripper's motion; where the joints are then."""
+        self.follow()
         self.sleep(self.settings.grip_settle)
         return self.reading_since(self.now())
+
+    def gripper(self, position: float) -> Reading:
+        """Move the gripper joints to ``position`` and return where they stopped."""
+        self.start_gripper(position)
+        return self.gripper_stopped()
 
     def sleep(self, seconds: float) -> None:
         """ROS time."""
@@ -298,6 +306,12 @@ class Commander:
         return self._answer(answer.result(), pose) if answer.done() else self.solve(pose, seed)
 
     # Looking
+
+    def glance(self, since: float, wanted: Callable[[Spot], bool]) -> Spot | None:
+        """A cube that the newest two looks agree on, both later than ROS time ``since``, without waiting for them."""
+        with self._changed:
+            pair = self._last_two(since, wanted)
+        return pair[1].cube if len(pair) == 2 and self._agree(*pair) else None
 
     def look(self, since: float, wanted: Callable[[Spot], bool]) -> Spot | None:
         """A cube that two looks in a row agree on, both later than ROS time ``since``; None if none is in view.

@@ -6,23 +6,23 @@ from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
 
-from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.system import NodeSpec
 
 # Of ur_robot_driver. The scaled one follows the pendant's speed slider; both refuse goals until they are active.
 CONTROLLERS = ("scaled_joint_trajectory_controller", "joint_trajectory_controller")
 ACTION = "follow_joint_trajectory"
 FULL_SPEED = 3.14  # of the UR5e's joints [rad/s]
+# At full speed; gentler than in the simulation, whose table does not shake.
+FULL_ACCELERATION, FULL_JERK, FULL_LINE_VELOCITY = 12.0, 200.0, 0.6  # [rad/s^2, rad/s^3, m/s]
 
 
 def speed_limits(fraction: float) -> dict[str, float]:
     """Motion parameters of the task at a fraction (0, 1] of what the arm can do."""
-    common = Settings()
     return {
         "joint_velocity": fraction * FULL_SPEED,
-        "joint_acceleration": fraction * common.joint_acceleration,
-        "joint_jerk": fraction * common.joint_jerk,
-        "line_velocity": fraction * common.line_velocity,
+        "joint_acceleration": fraction * FULL_ACCELERATION,
+        "joint_jerk": fraction * FULL_JERK,
+        "line_velocity": fraction * FULL_LINE_VELOCITY,
     }
 
 

@@ -93,6 +93,7 @@ class PickPlace:
         self._cube: Cube | None = None
         self._pick: Down | None = None
         self._place: Down | None = None
+        self._rise: list[Array] = []  # the leg before the approach, from where the last cube was let go
         self._legs_end: list[float] = []
         self._in_view_since = 0.0
 
@@ -180,6 +181,9 @@ class PickPlace:
         if self._settings.below_table(cube.detected):
             self._end_cube(Code.INVALID_GOAL_CONSTRAINTS, f"the cube at {_at(cube.detected)} is inside the table")
             return Event.NO_WAY
+        self._rise = self._way_up()
+        if self._rise:
+            posture = self._rise[0][-1]
         try:
             self._pick = self._planner.pick(cube.detected, posture, cube.attempts)
         except Unreachable as unreachable:
@@ -197,8 +201,8 @@ class PickPlace:
     def _approach(self) -> Event:
         self._say(State.APPROACH, "moving above the cube")
         pick = _planned(self._pick)
-        self._start([pick.top, pick.points])
-        self._arm.follow(until=self._legs_end[0])
+        self._start([*self._rise, pick.top, pick.points])
+        self._arm.follow(until=self._legs_end[-2])
         return Event.ARRIVED
 
     def _descend(self) -> Event:
@@ -230,29 +234,35 @@ class PickPlace:
 
     def _lower(self) -> Event:
         self._say(State.LOWER, "straight down to the place")
+        self._in_view_since = self._arm.now()
         return self._carried()
 
     def _release(self) -> Event:
         self._say(State.RELEASE, "opening the fingers")
-        self._open()
+        self._arm.start_gripper(self._settings.gripper_open)
         cube, place = self._at_hand, self._places.pop(0)
-        cube.code, cube.placed = Code.SUCCESS, place
         self._taboo.append(place)
+        self._opened()
+        cube.code, cube.placed = Code.SUCCESS, place
         self._tray.fill(place, self._settings.cube_size)
-        return Event.RELEASED
+        following = None if self._enough or not self._places else self._arm.glance(self._in_view_since, self._wanted)
+        if following is None:
+            return Event.RELEASED
+        self._end_placed()
+        self._cube = Cube(detected=following, started=self._arm.now())
+        return Event.NEXT_SEEN
 
     def _retreat(self) -> Event:
         self._say(State.RETREAT, "going up and back to the look posture")
-        cube = self._at_hand
-        if cube.code is not Code.SUCCESS:
+        cube = self._cube
+        if cube and cube.code is not Code.SUCCESS:
             self._open()
         self._go_to_look()
-        if cube.code is Code.SUCCESS:
-            cube.cycle_time = self._arm.now() - cube.started
-            self._end_cube(Code.SUCCESS, "")
-        elif cube.attempts >= self._settings.attempts or cube.detected is None:
+        if cube and cube.code is Code.SUCCESS:
+            self._end_placed()
+        elif cube and (cube.attempts >= self._settings.attempts or cube.detected is None):
             self._end_cube(Code.GRASP_FAILED, cube.message)
-        return Event.ENOUGH if self._count and self._placed >= self._count else Event.MORE
+        return Event.ENOUGH if self._enough else Event.MORE
 
     # What the chapters share
 
@@ -333,7 +343,11 @@ class PickPlace:
         )
 
     def _open(self) -> None:
-        share = self._settings.closed_share(self._arm.gripper(self._settings.gripper_open).gripper)
+        self._arm.start_gripper(self._settings.gripper_open)
+        self._opened()
+
+    def _opened(self) -> None:
+        share = self._settings.closed_share(self._arm.gripper_stopped().gripper)
         if share >= self._settings.held_from:
             raise Fault(Code.CONTROL_FAILED, f"the gripper did not open: {share:.0%} closed")
 
@@ -354,6 +368,10 @@ class PickPlace:
     def _wanted(self, spot: Spot) -> bool:
         return all(spot.distance(other) > self._settings.same_cube for other in self._taboo)
 
+    def _end_placed(self) -> None:
+        self._at_hand.cycle_time = self._arm.now() - self._at_hand.started
+        self._end_cube(Code.SUCCESS, "")
+
     def _end_cube(self, code: Code, message: str) -> None:
         cube = self._at_hand
         cube.code, cube.message = code, message
@@ -370,7 +388,13 @@ class PickPlace:
 
     @property
     def _placed(self) -> int:
-        return sum(cube.code is Code.SUCCESS for cube in self._cubes)
+        """Placed cubes, the one at hand as well once it is let go."""
+        cubes = [*self._cubes, self._cube] if self._cube else self._cubes
+        return sum(cube.code is Code.SUCCESS for cube in cubes)
+
+    @property
+    def _enough(self) -> bool:
+        return bool(self._count) and self._placed >= self._count
 
     def _say(self, state: State, message: str) -> None:
         self._tell(Progress(state, len(self._cubes), self._placed, message))

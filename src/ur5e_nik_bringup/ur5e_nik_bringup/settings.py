@@ -83,15 +83,15 @@ class Settings:
     tcp_offset: float = _value(0.1558, "pinch point past tool0 along its z axis [m]", 0.0, 0.5)
 
     joint_velocity: float = _value(1.88, "of every arm joint [rad/s]; 60 % of the UR5e's 180 deg/s", 0.01, 3.14)
-    joint_acceleration: float = _value(12.0, "of every arm joint [rad/s^2]", 0.01, 40.0)
-    joint_jerk: float = _value(200.0, "of every arm joint [rad/s^3]", 0.1, 2000.0)
-    line_velocity: float = _value(0.6, "of the tool on straight descents and lifts [m/s]", 0.001, 1.0)
+    joint_acceleration: float = _value(30.0, "of every arm joint [rad/s^2]", 0.01, 40.0)
+    joint_jerk: float = _value(1500.0, "of every arm joint [rad/s^3]", 0.1, 2000.0)
+    line_velocity: float = _value(0.8, "of the tool on straight descents and lifts [m/s]", 0.001, 1.0)
     gripper_velocity: float = _value(2.0, "of the gripper joints [rad/s]", 0.01, 10.0)
-    gripper_acceleration: float = _value(20.0, "of the gripper joints [rad/s^2]", 0.01, 200.0)
-    gripper_jerk: float = _value(400.0, "of the gripper joints [rad/s^3]", 0.1, 10000.0)
+    gripper_acceleration: float = _value(80.0, "of the gripper joints [rad/s^2]", 0.01, 200.0)
+    gripper_jerk: float = _value(4000.0, "of the gripper joints [rad/s^3]", 0.1, 10000.0)
     clearance: float = _value(0.10, "height of approach, lift and carry above grasp and release [m]", 0.02, 0.4)
     line_step: float = _value(0.02, "largest distance between two IK points of a straight line [m]", 0.002, 0.1)
-    blend: float = _value(0.3, "share of a move that may be rounded where the next one follows", 0.0, 0.5)
+    blend: float = _value(0.4, "share of a move that may be rounded where the next one follows", 0.0, 0.5)
     release_gap: float = _value(0.001, "the cube is let go this much above its place [m]", 0.0, 0.05)
     path_margin: float = _value(
         0.02, "a joint move must stay this far from table, obstacles and the arm itself [m]", 0.0, 0.2
@@ -127,7 +127,7 @@ class Settings:
         8.0, "a cube whose looks do not agree for this long ends the goal (ROS time) [s]", 0.5, 60.0
     )
     grip_settle: float = _value(
-        0.1, "between the fingers' stop and the check of what they hold (ROS time) [s]", 0.0, 5.0
+        0.0, "between the fingers' stop and the check of what they hold (ROS time) [s]", 0.0, 5.0
     )
     motion_time_factor: float = _value(
         4.0, "a motion may take its planned time times this, plus motion_time_margin (ROS time)", 1.0, 100.0

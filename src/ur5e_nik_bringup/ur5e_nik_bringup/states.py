@@ -66,6 +66,7 @@ class Event(Enum):
     MISSED = "the fingers hold nothing"
     DROPPED = "the cube was lost"
     RELEASED = "the cube is let go"
+    NEXT_SEEN = "it is let go, and another is in view"
     MORE = "more cubes are asked for"
     ENOUGH = "as many as asked for"
 
@@ -77,7 +78,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.LOOK, Event.NONE_LEFT): State.FINISHED,
     (State.PLAN, Event.PLANNED): State.APPROACH,
     (State.PLAN, Event.HOLDING): State.CARRY,
-    (State.PLAN, Event.NO_WAY): State.LOOK,
+    (State.PLAN, Event.NO_WAY): State.RETREAT,
     (State.PLAN, Event.NO_PLACE): State.FINISHED,
     (State.APPROACH, Event.ARRIVED): State.DESCEND,
     (State.DESCEND, Event.ARRIVED): State.GRASP,
@@ -90,6 +91,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.LOWER, Event.ARRIVED): State.RELEASE,
     (State.LOWER, Event.DROPPED): State.RETREAT,
     (State.RELEASE, Event.RELEASED): State.RETREAT,
+    (State.RELEASE, Event.NEXT_SEEN): State.PLAN,
     (State.RETREAT, Event.MORE): State.LOOK,
     (State.RETREAT, Event.ENOUGH): State.FINISHED,
 }

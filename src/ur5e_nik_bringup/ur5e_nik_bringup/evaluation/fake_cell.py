@@ -47,6 +47,7 @@ ARM = SETTINGS.arm_joints
 GRIPPER = SETTINGS.gripper_joints[0]
 HELD = 0.4  # where a cube stops the fingers [rad]
 STEP = 0.02  # simulated time between two joint states [s]
+PLACE_SIDE = 0.05  # where y is larger, the arm is over the place tray [m]
 BEGIN = 100.0  # simulated time at the beginning [s]
 COURTESY = 0.02  # the controller lets feedback that was sent before a goal be heard before it (wall time) [s]
 LATE = 3.0  # when a "mute" server answers after all (wall time) [s]
@@ -404,8 +405,7 @@ class FakeCell:
         fault = self.faults.cubes
         if fault != "silent":
             self._publish_detections()
-        away = np.max(np.abs(self.arm - SETTINGS.look_posture))
-        if not self.cubes or fault == "silent" or (away > 0.02 and not fault):
+        if not self.cubes or fault == "silent" or (self._in_the_way and not fault):
             return
         cube = self.cubes[0]
         message = PoseStamped()
@@ -420,13 +420,19 @@ class FakeCell:
             message.pose.position.x = float("nan")
         self._poses.publish(message)
 
+    @property
+    def _in_the_way(self) -> bool:
+        """Whether the arm hides the cubes: it does, but at the look posture and over the place tray."""
+        away = np.max(np.abs(self.arm - SETTINGS.look_posture)) > 0.02
+        return bool(away and self.tool(self.arm)[1] < PLACE_SIDE)
+
     def _publish_detections(self) -> None:
-        """Of a picture that shows every cube, taken now; a moving arm hides them all."""
+        """Of a picture taken now that shows every cube, or none where the arm is in the way."""
         fault = self.faults.cubes
         message = CubeDetections(chosen=-1)
         message.header.frame_id = "world" if fault == "frame" else "base_link"
         message.header.stamp = Time(nanoseconds=round(1e9 * self.time)).to_msg()
-        if np.max(np.abs(self.arm - SETTINGS.look_posture)) <= 0.02 and fault not in ("jumping", "nan", "stale"):
+        if not self._in_the_way and fault not in ("jumping", "nan", "stale"):
             message.cubes = [CubeDetection(color="red", pose=pose(cube), graspable=True) for cube in self.cubes]
             message.chosen = 0 if message.cubes else -1
         self._detections.publish(message)

@@ -73,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
             timed = number < TIMED_SCENES
             crew.pace(1.0 if timed else 0.0)
             _scene(findings, crew, options.seed + number, timed)
+        crew.pace(0.0)
         _arrivals(findings, crew, arrivals, options.seed)
     report = build(findings, options.solver)
     options.out.write_text(json.dumps(report, indent=2) + "\n")
