@@ -211,6 +211,23 @@ def test_a_low_tool_goes_straight_up_first(cell):
     assert max(low) < 0.01
 
 
+def test_a_place_that_the_camera_does_not_watch_is_not_judged(cell):
+    cell.spoil(grip="vanish")
+    result = cell.start(1, [pose(Spot(0.48, 0.45, 0.0225))]).result()
+    assert result.error_code == Code.SUCCESS
+
+
+def test_a_cube_that_is_not_at_its_place_is_told_and_the_others_go_on(cell):
+    cell.see(CUBE, OTHER)
+    cell.spoil(grip="vanish")
+    run = cell.start(2)
+    wait_for(lambda: run.phases.count("grasp") == 2, 20.0, "the second cube")
+    cell.spoil(grip="")
+    result = run.result()
+    assert [cube.error_code for cube in result.cubes] == [Code.PLACE_FAILED, Code.SUCCESS]
+    assert result.message == "1 placed, 1 not: the camera sees no cube at (0.580, 0.120, 0.022)"
+
+
 def test_from_the_place_to_the_next_cube_the_tool_goes_straight_up_first(cell):
     cell.see(CUBE, OTHER)
     cell.start(2).result()

@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -76,10 +76,21 @@ class Sighting:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The graspable cubes of one picture, vision's choice first, seen at ``stamp`` (ROS time [s])."""
+    """The graspable cubes of one picture, vision's choice first, seen at ``stamp`` (ROS time [s]).
+
+    others: cubes that are not to be grasped; watched: x_min, x_max, y_min, y_max [m] of where those are measured.
+    """
 
     cubes: list[Spot]
     stamp: float
+    others: list[Spot] = field(default_factory=list)
+    watched: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+
+    def misses(self, place: Spot, near: float) -> bool:
+        """Whether the picture shows no cube nearer than ``near`` [m] to a place that it watches."""
+        x_min, x_max, y_min, y_max = self.watched
+        watched = x_min <= place.x <= x_max and y_min <= place.y <= y_max
+        return watched and all(place.distance(cube) > near for cube in self.cubes + self.others)
 
 
 class Motion:
@@ -313,6 +324,26 @@ class Commander:
             pair = self._last_two(since, wanted)
         return pair[1].cube if len(pair) == 2 and self._agree(*pair) else None
 
+    def missing(self, places: list[Spot], since: float) -> list[Spot]:
+        """Those places where pictures in a row, all later than ROS time ``since``, show no cube.
+
+        A place that the camera does not watch is not among them, nor is any while no pictures come.
+        """
+        if not places or not self._node.count_publishers(self._judged.topic_name):
+            return []
+        began, wall_began = self.now(), time.monotonic()
+
+        def judged() -> tuple[list[Spot], ...]:
+            newest = [v for v in self._verdicts if v.stamp > since][-EMPTY_PICTURES:]
+            gone = [p for p in places if all(v.misses(p, self.settings.placed_distance) for v in newest)]
+            if len(newest) == EMPTY_PICTURES or (newest and not gone):
+                return (gone,)
+            quiet = self.now() - began >= self.settings.look_timeout
+            return ([],) if quiet and time.monotonic() - wall_began >= self.settings.look_timeout_wall else ()
+
+        (gone,) = self._wait(judged, moving=True)
+        return gone
+
     def look(self, since: float, wanted: Callable[[Spot], bool]) -> Spot | None:
         """A cube that two looks in a row agree on, both later than ROS time ``since``; None if none is in view.
 
@@ -457,8 +488,10 @@ class Commander:
             return  # cube_pose says so too, and is checked
         order = sorted(range(len(message.cubes)), key=lambda index: index != message.chosen)
         cubes = [_spot(message.cubes[index].pose) for index in order if message.cubes[index].graspable]
+        others = [_spot(cube.pose) for cube in message.cubes if cube.width > 0.0 and not cube.graspable]
+        verdict = Verdict(cubes, _seconds(message.header.stamp), others, tuple(map(float, message.watched)))
         with self._changed:
-            self._verdicts = [*self._verdicts[-9:], Verdict(cubes, _seconds(message.header.stamp))]
+            self._verdicts = [*self._verdicts[-9:], verdict]
             self._changed.notify_all()
 
     def _on_vision_status(self, message: DiagnosticArray) -> None:

@@ -90,6 +90,7 @@ class PickPlace:
         self._places: list[Spot] = []
         self._taboo: list[Spot] = []  # cubes seen here are left alone: placed or given up
         self._cubes: list[Cube] = []
+        self._unseen: list[Cube] = []  # placed, and not yet looked at since
         self._cube: Cube | None = None
         self._pick: Down | None = None
         self._place: Down | None = None
@@ -240,11 +241,14 @@ class PickPlace:
     def _release(self) -> Event:
         self._say(State.RELEASE, "opening the fingers")
         self._arm.start_gripper(self._settings.gripper_open)
-        cube, place = self._at_hand, self._places.pop(0)
-        self._taboo.append(place)
         self._opened()
+        if self._still_there():
+            return Event.STILL_THERE
+        cube, place = self._at_hand, self._places.pop(0)
         cube.code, cube.placed = Code.SUCCESS, place
+        self._taboo.append(place)
         self._tray.fill(place, self._settings.cube_size)
+        self._unseen.append(cube)
         following = None if self._enough or not self._places else self._arm.glance(self._in_view_since, self._wanted)
         if following is None:
             return Event.RELEASED
@@ -262,6 +266,7 @@ class PickPlace:
             self._end_placed()
         elif cube and (cube.attempts >= self._settings.attempts or cube.detected is None):
             self._end_cube(Code.GRASP_FAILED, cube.message)
+        self._check_places()
         return Event.ENOUGH if self._enough else Event.MORE
 
     # What the chapters share
@@ -342,6 +347,25 @@ class PickPlace:
             self._arm.gripper(self._settings.gripper_closed)
         )
 
+    def _still_there(self) -> bool:
+        """Whether the camera, over the place, sees the cube at hand where it was grasped."""
+        cube = self._at_hand
+        if cube.detected is None or self._same(cube.detected)(self._places[0]):
+            return False
+        if self._arm.glance(self._in_view_since, self._same(cube.detected)) is None:
+            return False
+        cube.message = f"the camera still sees the cube where it was grasped, attempt {cube.attempts}"
+        return True
+
+    def _check_places(self) -> None:
+        """From the look posture, which hides nothing: whether what was placed is seen there."""
+        places = [cube.placed for cube in self._unseen if cube.placed]
+        gone = self._arm.missing(places, self._in_view_since)
+        for cube in self._unseen:
+            if cube.placed in gone:
+                cube.code, cube.message = Code.PLACE_FAILED, f"the camera sees no cube at {_at(cube.placed)}"
+        self._unseen.clear()
+
     def _open(self) -> None:
         self._arm.start_gripper(self._settings.gripper_open)
         self._opened()
@@ -366,7 +390,10 @@ class PickPlace:
             raise Fault(Code.NO_IK_SOLUTION, f"the place {_at(place)}: {unreachable}") from None
 
     def _wanted(self, spot: Spot) -> bool:
-        return all(spot.distance(other) > self._settings.same_cube for other in self._taboo)
+        return not any(self._same(other)(spot) for other in self._taboo)
+
+    def _same(self, cube: Spot) -> Callable[[Spot], bool]:
+        return lambda spot: spot.distance(cube) <= self._settings.same_cube
 
     def _end_placed(self) -> None:
         self._at_hand.cycle_time = self._arm.now() - self._at_hand.started

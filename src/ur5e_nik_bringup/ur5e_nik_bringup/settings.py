@@ -118,6 +118,9 @@ class Settings:
     agree_distance: float = _value(0.003, "two looks at a cube that differ by less agree [m]", 1e-4, 0.05)
     agree_yaw: float = _value(0.06, "and by less than this about z [rad]", 1e-3, 0.8)
     same_cube: float = _value(0.03, "a cube seen this near to one that was given up is that one [m]", 1e-3, 0.2)
+    placed_distance: float = _value(
+        0.01, "a cube that the camera sees this near to its place is there, else it failed [m]", 1e-3, 0.2
+    )
 
     look_timeout: float = _value(2.0, "no cube seen for this long: none is left (ROS time) [s]", 0.1, 60.0)
     look_timeout_wall: float = _value(

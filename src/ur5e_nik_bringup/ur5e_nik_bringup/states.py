@@ -24,6 +24,7 @@ class Code(IntEnum):
     GRASP_FAILED = -202
     IK_UNAVAILABLE = -203
     CONTROLLER_UNAVAILABLE = -204
+    PLACE_FAILED = -205
 
 
 class Fault(Exception):
@@ -66,6 +67,7 @@ class Event(Enum):
     MISSED = "the fingers hold nothing"
     DROPPED = "the cube was lost"
     RELEASED = "the cube is let go"
+    STILL_THERE = "it is still where it was"
     NEXT_SEEN = "it is let go, and another is in view"
     MORE = "more cubes are asked for"
     ENOUGH = "as many as asked for"
@@ -91,6 +93,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (State.LOWER, Event.ARRIVED): State.RELEASE,
     (State.LOWER, Event.DROPPED): State.RETREAT,
     (State.RELEASE, Event.RELEASED): State.RETREAT,
+    (State.RELEASE, Event.STILL_THERE): State.RETREAT,
     (State.RELEASE, Event.NEXT_SEEN): State.PLAN,
     (State.RETREAT, Event.MORE): State.LOOK,
     (State.RETREAT, Event.ENOUGH): State.FINISHED,

@@ -47,6 +47,7 @@ ARM = SETTINGS.arm_joints
 GRIPPER = SETTINGS.gripper_joints[0]
 HELD = 0.4  # where a cube stops the fingers [rad]
 STEP = 0.02  # simulated time between two joint states [s]
+WATCHED = [0.30, 0.66, 0.05, 0.40]  # where placed cubes are seen: x_min, x_max, y_min, y_max [m]
 PLACE_SIDE = 0.05  # where y is larger, the arm is over the place tray [m]
 BEGIN = 100.0  # simulated time at the beginning [s]
 COURTESY = 0.02  # the controller lets feedback that was sent before a goal be heard before it (wall time) [s]
@@ -68,7 +69,9 @@ class Faults:
     states: str = ""  # "silent", "stale", "partial", "fingerless", "nan"
     clock: str = ""  # "frozen"
     cubes: str = ""  # "silent", "stale", "jumping", "frame", "nan"
-    grip: str = ""  # "miss", "slip" (once, on the way), "stuck"
+    grip: str = (
+        ""  # "miss", "slip" (once, on the way), "stuck", "decoy" (what is held is not the cube), "vanish" (let go)
+    )
 
 
 @dataclass
@@ -104,6 +107,7 @@ class FakeCell:
         self.faults = Faults()
         self.cubes: list[Spot] = []
         self.held: Spot | None = None
+        self._decoy = False
         self.placed: list[Spot] = []
         self.sent: list[Sent] = []
         self.deciding = 0  # trajectory goals without an answer
@@ -267,7 +271,8 @@ class FakeCell:
         """Let what is held lie where it is."""
         if self.held:
             self.held = None
-            self.placed.append(self._in_hand())
+            if not self._decoy and self.faults.grip != "vanish":
+                self.placed.append(self._in_hand())
 
     def turn_back(self, seconds: float) -> None:
         """Let the clock jump back, and nothing else."""
@@ -363,8 +368,9 @@ class FakeCell:
         if self.held and position < HELD - 0.05:
             self.drop()
         elif not self.held and cube and position >= HELD and self.faults.grip != "miss":
-            self.held = cube
-            self.cubes.remove(cube)
+            self.held, self._decoy = cube, self.faults.grip == "decoy"
+            if not self._decoy:
+                self.cubes.remove(cube)
         reached = min(position, HELD) if self.held else position
         self.positions.update(dict.fromkeys(self.settings.gripper_joints, reached))
 
@@ -429,12 +435,17 @@ class FakeCell:
     def _publish_detections(self) -> None:
         """Of a picture taken now that shows every cube, or none where the arm is in the way."""
         fault = self.faults.cubes
-        message = CubeDetections(chosen=-1)
+        message = CubeDetections(chosen=-1, watched=WATCHED)
         message.header.frame_id = "world" if fault == "frame" else "base_link"
         message.header.stamp = Time(nanoseconds=round(1e9 * self.time)).to_msg()
-        if not self._in_the_way and fault not in ("jumping", "nan", "stale"):
-            message.cubes = [CubeDetection(color="red", pose=pose(cube), graspable=True) for cube in self.cubes]
-            message.chosen = 0 if message.cubes else -1
+        if not self._in_the_way:
+            shown = [] if fault in ("jumping", "nan", "stale") else self.cubes
+            lying = [(cube, True) for cube in shown] + [(cube, False) for cube in self.placed]
+            message.cubes = [
+                CubeDetection(color="red", pose=pose(cube), width=self.settings.cube_size, graspable=free)
+                for cube, free in lying
+            ]
+            message.chosen = 0 if shown else -1
         self._detections.publish(message)
 
     # The controller

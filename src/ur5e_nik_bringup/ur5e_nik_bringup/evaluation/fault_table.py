@@ -18,6 +18,7 @@ PHASES = (START, *(state.value for state in State if state is not State.FINISHED
 UNTIL_LOOK = ("start", "home", "look")
 UNTIL_PLAN = (*UNTIL_LOOK, "plan")
 UNTIL_GRASP = (*UNTIL_PLAN, "approach", "descend", "grasp")
+UNTIL_LOWER = (*UNTIL_GRASP, "lift", "carry", "lower")
 UNTIL_RELEASE = PHASES[:-1]
 RUNNING = PHASES[1:]
 PLACED, EXIT = "placed", "exit 0"
@@ -159,6 +160,16 @@ FAULTS = (
     ),
     Fault("gripper never ends", _gripper("never"), {Code.TIMED_OUT: UNTIL_RELEASE}, "was not over after"),
     Fault("fingers close on nothing", _spoil(grip="miss"), {Code.GRASP_FAILED: UNTIL_GRASP}, "held nothing"),
+    Fault(
+        "fingers close on something else", _spoil(grip="decoy"), {Code.GRASP_FAILED: UNTIL_GRASP}, "still sees the cube"
+    ),
+    Fault(
+        "cube gone when it is let go",
+        _spoil(grip="vanish"),
+        {Code.PLACE_FAILED: UNTIL_LOWER},
+        "sees no cube at",
+        (*UNTIL_LOWER, "retreat"),
+    ),
     Fault("cube slips out once", _spoil(grip="slip"), {}),
     Fault("cancelled", lambda bench: bench.run.ask_cancel(), {Code.PREEMPTED: RUNNING}, "cancelled", RUNNING, within=2),
     Fault("SIGINT", _kill(signal.SIGINT), {}, exits=True, within=2),
