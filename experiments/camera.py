@@ -177,7 +177,7 @@ def ask_threshold(pictures: list[np.ndarray], scene: Scene) -> tuple[np.ndarray,
     answers, times = [], []
     for picture in pictures:
         begin = time.perf_counter()
-        cubes = find_cubes(picture, scene.calibration, COLOURS["red"], DetectorSettings()).cubes
+        cubes = find_cubes(picture, scene.calibration, {"red": COLOURS["red"]}, DetectorSettings()).cubes
         times.append(1e3 * (time.perf_counter() - begin))
         answers.append((*cubes[0].position[:2], cubes[0].yaw) if len(cubes) == 1 else (np.nan,) * 3)
     return np.array(answers), float(np.median(times))

@@ -21,7 +21,7 @@ from ur5e_nik_bringup.system import ARGUMENTS, SystemArgumentError, choose_simul
 from ur5e_nik_bringup.webots_system import CONTROLLER_MANAGER, CONTROLLERS, NAMESPACE, SPAWNER_TIMEOUT, mode
 from ur5e_nik_bringup.webots_world import ARM, OVERHEAD_CAMERA, world
 
-NAMES = ("seed", "cubes", "gui", "speed", "mode", "port", "world")
+NAMES = ("seed", "cubes", "colours", "gui", "speed", "mode", "port", "world")
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -84,7 +84,7 @@ def start(context: LaunchContext) -> list:
 
 def write_world(folder: Path, arguments: dict) -> str:
     path = folder / "pick_place.wbt"
-    path.write_text(world(load_scene(), arguments["seed"], arguments["cubes"]))
+    path.write_text(world(load_scene(), arguments["seed"], arguments["cubes"], arguments["colours"]))
     return str(path)
 
 

@@ -22,6 +22,9 @@ from rclpy.node import Node
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_typestore
 
+from ur5e_nik_bringup.settings import Settings
+from ur5e_nik_bringup.system import places_of
+
 LAYOUT = Path(__file__).resolve().parents[1] / "config" / "foxglove_layout.json"
 DEMO = [sys.executable, "-m", "ur5e_nik_bringup.demo"]
 
@@ -50,6 +53,19 @@ def test_a_cube_goes_from_the_camera_to_its_place(tmp_path):
     with Image.open(tmp_path / "demo.webp") as film:
         assert film.n_frames > 5
     assert_recorded(tmp_path / "recording")
+
+
+def test_cubes_of_several_colours_are_sorted(tmp_path):
+    run = demo("--cubes", "4", "--colours", "blue,yellow", "--speed", "0", "--out", str(tmp_path))
+    assert run.returncode == 0, run.stdout + run.stderr
+    picks = json.loads((tmp_path / "report.json").read_text())["picks"]
+    places = {
+        (place.x, place.y): colour
+        for place, colour in zip(Settings().place_spots, places_of(["blue", "yellow"]), strict=True)
+    }
+    for row in picks:
+        # The simulation's cubes have the colours in turn.
+        assert row["colour"] == ("blue", "yellow")[row["cube"] % 2] == places[row["place"]["x"], row["place"]["y"]]
 
 
 def assert_recorded(folder):
@@ -122,6 +138,7 @@ def heard(node):
         ["--cubes", "0"],
         ["--cubes", "99"],
         ["--seed", "x"],
+        ["--colours", "red,pink"],
         ["--speed", "-1"],
         ["--out", "/proc/no"],
         ["--namespace", "1st"],

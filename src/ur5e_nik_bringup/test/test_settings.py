@@ -52,6 +52,8 @@ def test_every_parameter_says_what_it_is_and_every_number_has_a_range():
         ({"obstacles": [0.1] * 5}, "obstacles has 5 values; it must have six a box"),
         ({"obstacles": [0.5, 0.0, 0.5, 0.1, -0.1, 0.1]}, "obstacles has a box with an edge of 0 or less"),
         ({"places": []}, "places has 0 values"),
+        ({"place_colours": ["red", "blue"]}, "place_colours has 2 names; it must have one for each of the 9 places"),
+        ({"place_colours": [""]}, "place_colours is an empty string"),
         ({"places": [0.5, 0.2, NAN, 0.0]}, "places is nan"),
     ],
 )
@@ -85,6 +87,14 @@ def test_postures_and_places_are_those_of_the_simulated_cell():
     }
     assert {(spot.x, spot.y) for spot in settings.place_spots} == expected
     assert {spot.z for spot in settings.place_spots} == {settings.cube_size / 2}
+
+
+def test_a_place_takes_its_colour_and_a_cube_that_nobody_named():
+    colours = ["red"] * 3 + ["any"] * 6
+    places = replace(Settings(), place_colours=colours).place_spots
+    assert [place.takes("blue") for place in places] == [False] * 3 + [True] * 6
+    assert all(place.takes("red") and place.takes("") for place in places)
+    assert all(place.takes("blue") for place in Settings().place_spots)
 
 
 def test_closed_share():

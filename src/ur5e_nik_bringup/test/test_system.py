@@ -1,18 +1,23 @@
 """The description of the system: its arguments, and that nodes, files and packages exist."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 from ament_index_python.packages import get_package_prefix
 
+from ur5e_nik_bringup.scene_file import load_scene
+from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.starter import command
 from ur5e_nik_bringup.system import (
     ARGUMENTS,
+    COLOURS,
     SystemArgumentError,
     choose_simulator,
     describe,
     parse_arguments,
+    places_of,
 )
 
 
@@ -39,6 +44,8 @@ def test_defaults_are_values_that_the_arguments_accept():
         ("simulator", "gazebo"),
         ("solver", "magic"),
         ("colour", "red"),
+        ("colours", "red,pink"),
+        ("colours", ""),
     ],
 )
 def test_a_bad_argument_is_refused_by_name(name, text):
@@ -71,6 +78,24 @@ def test_arguments_reach_the_nodes():
     assert specs["sim"].parameters["cubes"] == 5
     assert specs["task"].parameters["solver"] == "closed_form"
     assert all(specs[name].parameters["use_sim_time"] for name in ("ik", "vision", "task"))
+
+
+def test_several_colours_have_places_of_their_own():
+    specs = {s.name: s.parameters for s in describe(parse_arguments({"colours": "red, blue,red"}))}
+    assert specs["sim"]["colours"] == "red,blue,red"
+    assert specs["vision"]["colour"] == "red,blue"
+    assert specs["task"]["place_colours"] == ["red"] * 5 + ["blue"] * 4
+    assert replace(Settings(), place_colours=specs["task"]["place_colours"]).problem() == ""
+    assert places_of(["red"]) == ["any"]
+    # As many cubes as the tray can hold find a place, whatever their colours.
+    most = load_scene()["cubes"]["max_count"]
+    for count in range(2, len(COLOURS) + 1):
+        places = places_of(COLOURS[:count])
+        assert all(places.count(colour) >= -(-most // count) - (most % count > 0) for colour in COLOURS[:count])
+
+
+def test_the_colours_are_those_of_the_scene():
+    assert set(COLOURS) == set(load_scene()["cubes"]["colors"])
 
 
 def test_the_command_keeps_parameter_types(tmp_path):

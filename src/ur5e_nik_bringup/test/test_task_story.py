@@ -211,6 +211,25 @@ def test_a_low_tool_goes_straight_up_first(cell):
     assert max(low) < 0.01
 
 
+def test_cubes_go_to_the_places_of_their_colour(cell):
+    third = Spot(0.4, -0.1, 0.0225, 0.1)
+    cell.see(CUBE, OTHER, third)
+    cell.colours = {CUBE: "blue", third: "blue"}
+    cell.configure(place_colours=["red"] * 3 + ["blue"] + ["red"] * 5)
+    try:
+        result = cell.start(0).result()
+    finally:
+        cell.configure(place_colours=["any"])
+    # There is one place for two blue cubes; the red one goes on.
+    told = [(cube.color, Code(cube.error_code)) for cube in result.cubes]
+    assert told == [("blue", Code.SUCCESS), ("red", Code.SUCCESS), ("blue", Code.NO_PLACE)]
+    assert result.cubes[2].message == "every place for blue cubes is taken"
+    spots = SETTINGS.place_spots
+    assert [placed.distance(spot) < 2e-3 for placed, spot in zip(cell.placed, (spots[3], spots[0]), strict=True)]
+    with pytest.raises(ValueError, match="place_colours has 2 names"):
+        cell.configure(place_colours=["red", "blue"])
+
+
 def test_a_place_that_the_camera_does_not_watch_is_not_judged(cell):
     cell.spoil(grip="vanish")
     result = cell.start(1, [pose(Spot(0.48, 0.45, 0.0225))]).result()

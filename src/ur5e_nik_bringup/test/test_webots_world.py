@@ -126,6 +126,14 @@ def test_every_cube_can_be_gripped(nodes, scene):
     assert contact["coulombFriction"] == [scene["cubes"]["friction"]]
 
 
+def test_cubes_have_the_colours_in_turn(scene):
+    text = world(scene, 0, 3, ["blue", "green"])
+    colours = scene["cubes"]["colors"]
+    cubes = [node for node in vrml.parse(text)[1] if node.fields.get("name", "").startswith("cube_")]
+    painted = [cube["children"][0]["appearance"]["baseColor"] for cube in cubes]
+    assert painted == [colours["blue"], colours["green"], colours["blue"]]
+
+
 @pytest.mark.parametrize(("seed", "count"), [(0, 3), (1, 8), (2, 1), (12345, 5), (0, 0)])
 def test_the_cubes_lie_as_in_the_embedded_simulation(scene, seed, count):
     from ur5e_nik_bringup.scene_file import scene_path

@@ -194,4 +194,5 @@ def _pick(cube: CubeResult) -> Pick:
         cube.attempts,
         cube.cycle_time,
         tuple(cube.solvers),
+        cube.color,
     )

@@ -44,7 +44,7 @@ def run(count: int, values: Mapping[str, Any], record: bool, out: Path) -> int:
 
 def _start(name: str, index: int, values: Mapping[str, Any], record: bool, out: Path) -> subprocess.Popen[str]:
     own = {"namespace": name, "seed": (values["seed"] + SEEDS_APART * index) % 2**32, "out": out}
-    told = {**{key: values[key] for key in ("cubes", "solver", "speed")}, **own}
+    told = {**{key: values[key] for key in ("cubes", "solver", "speed")}, "colours": ",".join(values["colours"]), **own}
     words = [word for key, value in told.items() for word in (f"--{key}", str(value))]
     return subprocess.Popen(
         [sys.executable, "-m", "ur5e_nik_bringup.demo", *words, *(["--record"] if record else [])],

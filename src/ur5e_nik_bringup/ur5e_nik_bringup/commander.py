@@ -78,11 +78,13 @@ class Sighting:
 class Verdict:
     """The graspable cubes of one picture, vision's choice first, seen at ``stamp`` (ROS time [s]).
 
-    others: cubes that are not to be grasped; watched: x_min, x_max, y_min, y_max [m] of where those are measured.
+    colours: of these cubes; others: cubes that are not to be grasped; watched: x_min, x_max, y_min, y_max [m] of where
+    those are measured.
     """
 
     cubes: list[Spot]
     stamp: float
+    colours: list[str] = field(default_factory=list)
     others: list[Spot] = field(default_factory=list)
     watched: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
 
@@ -324,6 +326,15 @@ class Commander:
             pair = self._last_two(since, wanted)
         return pair[1].cube if len(pair) == 2 and self._agree(*pair) else None
 
+    def colour_of(self, cube: Spot) -> str:
+        """The colour of what lies there, by the newest picture that shows it; empty when none does."""
+        with self._changed:
+            for verdict in reversed(self._verdicts):
+                for spot, colour in zip(verdict.cubes, verdict.colours, strict=True):
+                    if spot.distance(cube) <= self.settings.same_cube:
+                        return colour
+        return ""
+
     def missing(self, places: list[Spot], since: float) -> list[Spot]:
         """Those places where pictures in a row, all later than ROS time ``since``, show no cube.
 
@@ -487,9 +498,10 @@ class Commander:
         if message.header.frame_id != self.settings.base_frame:
             return  # cube_pose says so too, and is checked
         order = sorted(range(len(message.cubes)), key=lambda index: index != message.chosen)
-        cubes = [_spot(message.cubes[index].pose) for index in order if message.cubes[index].graspable]
+        graspable = [message.cubes[index] for index in order if message.cubes[index].graspable]
+        cubes, colours = [_spot(cube.pose) for cube in graspable], [cube.color for cube in graspable]
         others = [_spot(cube.pose) for cube in message.cubes if cube.width > 0.0 and not cube.graspable]
-        verdict = Verdict(cubes, _seconds(message.header.stamp), others, tuple(map(float, message.watched)))
+        verdict = Verdict(cubes, _seconds(message.header.stamp), colours, others, tuple(map(float, message.watched)))
         with self._changed:
             self._verdicts = [*self._verdicts[-9:], verdict]
             self._changed.notify_all()

@@ -29,7 +29,7 @@ from ur5e_nik_bringup.system import (
     parse_arguments,
 )
 
-OFFERED = ("seed", "cubes", "solver", "speed", "namespace")
+OFFERED = ("seed", "cubes", "colours", "solver", "speed", "namespace")
 # The animation takes a picture every so many simulated seconds and plays this much faster.
 ANIMATION_PERIOD = 0.2
 ANIMATION_RATE = 2.0
@@ -148,11 +148,21 @@ def _print_progress(seconds: float, cube: int, phase: str, message: str) -> None
 
 def _print_report(report: dict[str, Any], out: Path) -> None:
     table = Table(title=f"{report['placed']} of {report['cubes']} cubes placed, by ground truth")
-    for name in ("pick", "placed", "detect error [mm]", "place error [mm]", "yaw error [deg]", "cycle [s]", "grasps"):
+    for name in (
+        "pick",
+        "colour",
+        "placed",
+        "detect error [mm]",
+        "place error [mm]",
+        "yaw error [deg]",
+        "cycle [s]",
+        "grasps",
+    ):
         table.add_column(name, justify="right")
     for number, row in enumerate(report["picks"], start=1):
         table.add_row(
             str(number),
+            row["colour"] or "-",
             "yes" if row["placed"] else f"no: {row['message'] or 'not where it was meant to be'}",
             _figure(row["detect_error_mm"]),
             _figure(row["place_error_mm"]),

@@ -13,7 +13,7 @@ from ur5e_nik_bringup.kinematics import tilt, tool_pose
 from ur5e_nik_bringup.planning import Down, Planner, Unreachable
 from ur5e_nik_bringup.states import Code, Event, Fault, State, next_state
 from ur5e_nik_bringup.trajectory import Trajectory, chain, joint_move, line_move, line_nodes
-from ur5e_nik_bringup.waypoints import Spot, tool_down
+from ur5e_nik_bringup.waypoints import Place, Spot, tool_down
 
 Array = NDArray[np.float64]
 
@@ -28,6 +28,7 @@ class Cube:
 
     detected: Spot | None
     started: float
+    colour: str = ""
     code: Code = Code.FAILURE
     message: str = ""
     placed: Spot | None = None
@@ -87,7 +88,8 @@ class PickPlace:
             settings.ik_angle_tolerance,
         )
         self._count = 0
-        self._places: list[Spot] = []
+        self._places: list[Place] = []  # that are free
+        self._goes_to = Place(0.0, 0.0, 0.0)  # where the cube at hand is put
         self._taboo: list[Spot] = []  # cubes seen here are left alone: placed or given up
         self._cubes: list[Cube] = []
         self._unseen: list[Cube] = []  # placed, and not yet looked at since
@@ -98,7 +100,7 @@ class PickPlace:
         self._legs_end: list[float] = []
         self._in_view_since = 0.0
 
-    def run(self, count: int, places: list[Spot]) -> Outcome:
+    def run(self, count: int, places: list[Place]) -> Outcome:
         """Place ``count`` cubes, or all (0), at ``places``, or at the settings' places that are free (empty)."""
         size = self._settings.cube_size
         self._count = count
@@ -162,6 +164,7 @@ class PickPlace:
         if self._cube is None:
             self._cube = Cube(detected=spot, started=started)
         self._cube.detected = spot
+        self._cube.colour = self._arm.colour_of(spot)
         return Event.SEEN
 
     def _plan(self) -> Event:
@@ -170,14 +173,20 @@ class PickPlace:
             self._say(State.PLAN, "no place is free")
             self._end_cube(Code.NO_PLACE, "every place is taken; service clear_places: they are free again")
             return Event.NO_PLACE
+        fitting = next((place for place in self._places if place.takes(cube.colour)), None)
+        if fitting is None:
+            self._say(State.PLAN, f"no place for {cube.colour} cubes is free")
+            self._end_cube(Code.NO_PLACE, f"every place for {cube.colour} cubes is taken")
+            return Event.NO_WAY
+        self._goes_to = fitting
         posture = self._arm.reading().arm
         if cube.detected is None:
-            self._say(State.PLAN, f"planning the held cube's way to {_at(self._places[0])}")
+            self._say(State.PLAN, f"planning the held cube's way to {_at(fitting)}")
             self._pick = None
             self._place = self._plan_place(posture)
             cube.solvers = self._place.solvers
             return Event.HOLDING
-        self._say(State.PLAN, f"planning from {_at(cube.detected)} to {_at(self._places[0])}")
+        self._say(State.PLAN, f"planning from {_at(cube.detected)} to {_at(fitting)}")
         self._in_view_since = self._arm.now()  # for the look that follows where there is no way
         if self._settings.below_table(cube.detected):
             self._end_cube(Code.INVALID_GOAL_CONSTRAINTS, f"the cube at {_at(cube.detected)} is inside the table")
@@ -227,7 +236,7 @@ class PickPlace:
         return self._carried(until=self._legs_end[0])
 
     def _carry(self) -> Event:
-        self._say(State.CARRY, f"carrying to {_at(self._places[0])}")
+        self._say(State.CARRY, f"carrying to {_at(self._goes_to)}")
         if self._pick is None:
             place = _planned(self._place)
             self._start([*self._way_up(), place.top, place.points])
@@ -244,7 +253,8 @@ class PickPlace:
         self._opened()
         if self._still_there():
             return Event.STILL_THERE
-        cube, place = self._at_hand, self._places.pop(0)
+        cube, place = self._at_hand, self._goes_to
+        self._places.remove(place)
         cube.code, cube.placed = Code.SUCCESS, place
         self._taboo.append(place)
         self._tray.fill(place, self._settings.cube_size)
@@ -253,7 +263,7 @@ class PickPlace:
         if following is None:
             return Event.RELEASED
         self._end_placed()
-        self._cube = Cube(detected=following, started=self._arm.now())
+        self._cube = Cube(following, started=self._arm.now(), colour=self._arm.colour_of(following))
         return Event.NEXT_SEEN
 
     def _retreat(self) -> Event:
@@ -350,7 +360,7 @@ class PickPlace:
     def _still_there(self) -> bool:
         """Whether the camera, over the place, sees the cube at hand where it was grasped."""
         cube = self._at_hand
-        if cube.detected is None or self._same(cube.detected)(self._places[0]):
+        if cube.detected is None or self._same(cube.detected)(self._goes_to):
             return False
         if self._arm.glance(self._in_view_since, self._same(cube.detected)) is None:
             return False
@@ -383,11 +393,10 @@ class PickPlace:
         return Event.DROPPED
 
     def _plan_place(self, seed: Array) -> Down:
-        place = self._places[0]
         try:
-            return self._planner.place(place, seed)
+            return self._planner.place(self._goes_to, seed)
         except Unreachable as unreachable:
-            raise Fault(Code.NO_IK_SOLUTION, f"the place {_at(place)}: {unreachable}") from None
+            raise Fault(Code.NO_IK_SOLUTION, f"the place {_at(self._goes_to)}: {unreachable}") from None
 
     def _wanted(self, spot: Spot) -> bool:
         return not any(self._same(other)(spot) for other in self._taboo)

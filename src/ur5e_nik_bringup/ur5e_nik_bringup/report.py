@@ -27,6 +27,7 @@ class Pick:
     attempts: int
     cycle_s: float
     solvers: tuple[str, ...]
+    colour: str = ""
 
 
 def build_report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from ur5e_nik_bringup.clearance import Box, Surroundings
 from ur5e_nik_bringup.kinematics import JOINT_LIMITS
 from ur5e_nik_bringup.trajectory import Limits
-from ur5e_nik_bringup.waypoints import Hand, Spot
+from ur5e_nik_bringup.waypoints import ANY, Hand, Place, Spot
 
 SOLVERS = ("auto", "network", "closed_form")
 
@@ -114,6 +115,9 @@ class Settings:
     places: list[float] = _value(
         _grid(), "x, y, z of the cube's centre [m] and its yaw [rad], place after place", -6.3, 6.3
     )
+    place_colours: list[str] = _value(
+        [ANY], "colour of the cubes that each place is for, or any; one alone is that of all places"
+    )
     attempts: int = _value(3, "grasps tried before a cube is given up", 1, 10)
     agree_distance: float = _value(0.003, "two looks at a cube that differ by less agree [m]", 1e-4, 0.05)
     agree_yaw: float = _value(0.06, "and by less than this about z [rad]", 1e-3, 0.8)
@@ -177,6 +181,11 @@ class Settings:
             return "held_from must be smaller than held_to"
         if not self.places or len(self.places) % 4:
             return f"places has {len(self.places)} values; it must have four a place: x, y, z, yaw"
+        if len(self.place_colours) not in (1, len(self.places) // 4):
+            return (
+                f"place_colours has {len(self.place_colours)} names; it must have one for each of the"
+                f" {len(self.places) // 4} places, or one for all"
+            )
         if len(self.obstacles) % 6:
             return (
                 f"obstacles has {len(self.obstacles)} values; it must have six a box: x, y, z, and three edge lengths"
@@ -213,9 +222,11 @@ class Settings:
         return _limits(len(self.gripper_joints), self.gripper_velocity, self.gripper_acceleration, self.gripper_jerk)
 
     @property
-    def place_spots(self) -> list[Spot]:
+    def place_spots(self) -> list[Place]:
         """The configured places in their order."""
-        return [Spot(*self.places[i : i + 4]) for i in range(0, len(self.places), 4)]
+        colours = itertools.cycle(self.place_colours)
+        rows = [self.places[i : i + 4] for i in range(0, len(self.places), 4)]
+        return [Place(x, y, z, yaw, next(colours)) for x, y, z, yaw in rows]
 
     def closed_share(self, gripper: float) -> float:
         """0 open, 1 as closed as asked for."""

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix, get_package_share_directory
 
+from ur5e_nik_bringup.settings import Settings
+from ur5e_nik_bringup.waypoints import ANY
 from ur5e_nik_bringup.webots_system import ROS_PACKAGES, find_webots
+
+# Of the scene's cubes, which vision knows as well.
+COLOURS = ("red", "green", "blue", "yellow")
 
 
 class SystemArgumentError(ValueError):
@@ -71,6 +76,13 @@ def _namespace(text: str) -> str:
     return text
 
 
+def _colours(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if not set(names) <= set(COLOURS):
+        raise ValueError(f"some of {', '.join(COLOURS)}, with commas between them")
+    return names
+
+
 def _file_or_nothing(text: str) -> str:
     if text and not Path(text).is_file():
         raise ValueError("the path of a file, or empty")
@@ -87,6 +99,12 @@ ARGUMENTS = (
     ),
     Argument("seed", "0", "seed of the cubes' random poses, 0 to 4294967295", _number(int, 0, 2**32 - 1)),
     Argument("cubes", "3", "number of cubes on the pick tray, 1 to 8", _number(int, 1, 8)),
+    Argument(
+        "colours",
+        "red",
+        "colours that the cubes have in turn, for instance red,green,blue; of several, each has places of its own",
+        _colours,
+    ),
     Argument("gui", "false", "open the simulator's window", _truth, ("true", "false")),
     Argument(
         "speed",
@@ -180,11 +198,15 @@ def describe(arguments: dict[str, Any]) -> list[NodeSpec]:
     webots, namespace = arguments["simulator"] == "webots", arguments["namespace"]
     if webots and namespace:
         raise SystemArgumentError("namespace is for simulator:=mujoco; Webots' driver and controllers stand in none")
+    colours = list(dict.fromkeys(arguments["colours"]))
     simulation = NodeSpec(
         "ur5e_nik_mujoco",
         "sim_node",
         "sim",
-        {name: arguments[name] for name in ("seed", "cubes", "gui", "speed")},
+        {
+            **{name: arguments[name] for name in ("seed", "cubes", "gui", "speed")},
+            "colours": ",".join(arguments["colours"]),
+        },
     )
     calibration = (
         _share("ur5e_nik_bringup", "config/webots_camera.yaml")
@@ -195,12 +217,17 @@ def describe(arguments: dict[str, Any]) -> list[NodeSpec]:
     specs = [
         *([] if webots else [simulation]),
         NodeSpec("ur5e_nik_ik", "ik_node", "ik", {**simulated, "dh": "ur5e_webots" if webots else "ur5e"}),
-        NodeSpec("ur5e_nik_vision", "vision_node", "vision", {**simulated, "calibration_file": calibration}),
+        NodeSpec(
+            "ur5e_nik_vision",
+            "vision_node",
+            "vision",
+            {**simulated, "calibration_file": calibration, "colour": ",".join(colours)},
+        ),
         NodeSpec(
             "ur5e_nik_bringup",
             "task_node",
             "task",
-            {**simulated, "solver": arguments["solver"]},
+            {**simulated, "solver": arguments["solver"], "place_colours": places_of(colours)},
             tuple(_share("ur5e_nik_bringup", file) for file in task_files),
         ),
     ]
@@ -208,6 +235,14 @@ def describe(arguments: dict[str, Any]) -> list[NodeSpec]:
         return specs
     # Each cell has its own time, so the one name that is not relative moves too.
     return [replace(spec, namespace=f"/{namespace}", remappings=(("/clock", "clock"),)) for spec in specs]
+
+
+def places_of(colours: Sequence[str]) -> list[str]:
+    """Which colour each place of the task's default is for: neighbours the same, as many for each as there are."""
+    if len(colours) == 1:
+        return [ANY]
+    count = len(Settings().place_spots)
+    return [colours[place * len(colours) // count] for place in range(count)]
 
 
 def executable(spec: NodeSpec) -> Path:

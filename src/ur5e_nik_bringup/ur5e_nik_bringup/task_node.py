@@ -28,7 +28,7 @@ from ur5e_nik_bringup.commander import Commander
 from ur5e_nik_bringup.pick_place import Cube, Outcome, PickPlace, Progress, Tray
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.states import Code, Fault
-from ur5e_nik_bringup.waypoints import Spot, yaw_of
+from ur5e_nik_bringup.waypoints import Place, Spot, yaw_of
 from ur5e_nik_msgs.action import PickPlace as PickPlaceAction
 from ur5e_nik_msgs.msg import CubeResult
 
@@ -102,7 +102,7 @@ class TaskNode(Node):
             )
 
         def job() -> Outcome:
-            places = [_spot(k, pose, self._arm.settings) for k, pose in enumerate(goal.request.places)]
+            places = [_place(k, pose, self._arm.settings) for k, pose in enumerate(goal.request.places)]
             return PickPlace(self._arm, self._tray, tell).run(goal.request.count, places)
 
         return self._answer(goal, await self._do(job, interrupted))
@@ -206,7 +206,7 @@ class TaskNode(Node):
         self._diagnostics.publish(report)
 
 
-def _spot(index: int, pose: Pose, settings: Settings) -> Spot:
+def _place(index: int, pose: Pose, settings: Settings) -> Place:
     """A place of a goal. Raises Fault when no cube can be put there."""
     p, q = pose.position, pose.orientation
     norm = np.linalg.norm([q.x, q.y, q.z, q.w])
@@ -217,7 +217,7 @@ def _spot(index: int, pose: Pose, settings: Settings) -> Spot:
     x, y, z, w = np.array([q.x, q.y, q.z, q.w]) / norm
     if 1 - 2 * (x**2 + y**2) < np.cos(LARGEST_TILT):
         raise Fault(Code.INVALID_GOAL_CONSTRAINTS, f"place {index} is tilted; cubes are put down level")
-    place = Spot(p.x, p.y, p.z, yaw_of(x, y, z, w))
+    place = Place(p.x, p.y, p.z, yaw_of(x, y, z, w))
     if settings.below_table(place):
         raise Fault(
             Code.INVALID_GOAL_CONSTRAINTS,
@@ -231,6 +231,7 @@ def _cube_result(cube: Cube) -> CubeResult:
     return CubeResult(
         error_code=int(cube.code),
         message=cube.message,
+        color=cube.colour,
         detected=_pose(cube.detected),
         placed=_pose(cube.placed),
         attempts=cube.attempts,

@@ -32,6 +32,20 @@ class Spot:
         return abs(nearest_quarter(self.yaw - other.yaw, 0.0))
 
 
+ANY = "any"  # a place for every colour
+
+
+@dataclass(frozen=True)
+class Place(Spot):
+    """Where a cube is to lie, and the colour of the cubes that it is for."""
+
+    colour: str = ANY
+
+    def takes(self, colour: str) -> bool:
+        """Whether it is for cubes of this colour; one that nobody named may go anywhere."""
+        return not colour or self.colour in (ANY, colour)
+
+
 @dataclass(frozen=True)
 class ToolPose:
     """tool0 with its z axis straight down and its x axis at ``yaw`` about base_link's z."""

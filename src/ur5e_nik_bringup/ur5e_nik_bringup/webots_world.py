@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -40,11 +41,12 @@ class WorldError(ValueError):
     """A world that cannot be made; the message is one line."""
 
 
-def world(scene: Mapping[str, Any], seed: int, cubes: int) -> str:
+def world(scene: Mapping[str, Any], seed: int, cubes: int, colours: Sequence[str] = ()) -> str:
     """The text of a .wbt file with ``cubes`` cubes at the poses that ``seed`` stands for.
 
-    Raises WorldError when so many do not fit.
+    colours: of the cubes in turn; empty: all have the scene's. Raises WorldError when so many do not fit.
     """
+    turns = itertools.cycle(colours or [scene["cubes"]["color"]])
     table, mast, camera = scene["table"], scene["mast"], scene["overhead_camera"]
     floor = table["top"] - table["height"]
     parts = [
@@ -57,7 +59,10 @@ def world(scene: Mapping[str, Any], seed: int, cubes: int) -> str:
         *_table(table, mast["color"], floor),
         *_mast(mast, camera, table["top"]),
         *(_tray(name, tray, table["top"]) for name, tray in scene["trays"].items()),
-        *(_cube(f"cube_{index}", pose, scene["cubes"]) for index, pose in enumerate(cube_poses(scene, seed, cubes))),
+        *(
+            _cube(f"cube_{index}", pose, scene["cubes"], next(turns))
+            for index, pose in enumerate(cube_poses(scene, seed, cubes))
+        ),
         _arm(),
         _overhead_camera(camera),
     ]
@@ -174,14 +179,14 @@ def _tray(name: str, tray: Mapping[str, Any], table_top: float) -> str:
     return _solid(f"{name}_tray", (x, y, 0.0), shapes, _node("Group", children=bounds))
 
 
-def _cube(name: str, pose: tuple[float, float, float], cubes: Mapping[str, Any]) -> str:
+def _cube(name: str, pose: tuple[float, float, float], cubes: Mapping[str, Any], colour: str) -> str:
     x, y, yaw = pose
     box = _node("Box", size=(cubes["edge"],) * 3)
     return _node(
         "Solid",
         translation=(x, y, cubes["edge"] / 2),
         rotation=(0.0, 0.0, 1.0, yaw),
-        children=[_Raw(_shape(cubes["colors"][cubes["color"]], box))],
+        children=[_Raw(_shape(cubes["colors"][colour], box))],
         name=name,
         contactMaterial="cube",
         boundingObject=_Raw(box),

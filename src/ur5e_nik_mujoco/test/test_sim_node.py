@@ -372,6 +372,7 @@ def test_parameters_are_checked_when_set(client, name, value, accepted):
         ("cubes:=9", "cubes"),
         ("cubes:=many", "cubes"),
         ("seed:=-1", "seed"),
+        ("colours:=red,pink", "no cube colour 'pink'; there are red, green, blue, yellow"),
         ("speed:=-0.5", "speed"),
         ("speed:=.nan", "speed"),
         ("camera_rate:=0.0", "camera_rate"),
@@ -396,7 +397,7 @@ def test_viewer_without_a_display_is_refused():
 
 def test_two_cells_do_not_hear_each_other(client):
     namespace = f"{NAMESPACE}_other"
-    process = start_node("cubes:=2", namespace=namespace)
+    process = start_node("cubes:=2", "colours:=blue,green", namespace=namespace)
     other = Client(namespace)
     try:
         other.wait(lambda: other.states, timeout=60.0)
@@ -404,7 +405,10 @@ def test_two_cells_do_not_hear_each_other(client):
         other.execute(trajectory(ARM_JOINTS, (1.0, REST)))
         assert np.abs(other.positions()[:6] - REST).max() < 1e-2
         assert np.abs(client.positions()[:6] - REST).max() > 0.1
-        assert (len(client.truth().cubes), len(other.truth().cubes)) == (1, 2)
+        assert [cube.color for cube in client.truth().cubes] == ["red"]
+        assert [cube.color for cube in other.truth().cubes] == ["blue", "green"]
+        other.reset(seed=1, cubes=3)
+        assert [cube.color for cube in other.truth().cubes] == ["blue", "green", "blue"]
     finally:
         other.close()
         process.terminate()

@@ -6,6 +6,7 @@ from the simulation they hand over and await.
 
 from __future__ import annotations
 
+import itertools
 import math
 import queue
 import threading
@@ -93,7 +94,8 @@ class CellNode(Node):
         )
         scene = load_scene(scene_file)
         seed, cubes = self.get_parameter("seed").value, self.get_parameter("cubes").value
-        self._simulation = Simulation(scene, seed, cubes)
+        self._colours = [name.strip() for name in self.get_parameter("colours").value.split(",")]
+        self._simulation = Simulation(scene, seed, self._coloured(cubes))
         lower, upper = self._simulation.joint_limits
         self._controller = JointTrajectoryController(
             JOINTS,
@@ -253,8 +255,12 @@ class CellNode(Node):
             self._info.header.stamp = stamp
             self._info_publisher.publish(self._info)
 
+    def _coloured(self, cubes: int) -> list[str]:
+        """The colour of each of so many cubes."""
+        return list(itertools.islice(itertools.cycle(self._colours), cubes))
+
     def _reset(self, request: ResetScene.Request) -> None:
-        self._simulation.reset(request.seed, request.cubes, request.calibration_board)
+        self._simulation.reset(request.seed, self._coloured(request.cubes), request.calibration_board)
         self._controller.reset(self._simulation.joint_states()[0])
 
     def _ground_truth(self) -> GetGroundTruth.Response:

@@ -84,7 +84,9 @@ def pose(position: Sequence[float] | NDArray, quaternion: Sequence[float] | NDAr
 
 def cube_state(cube: CubeTruth) -> CubeState:
     """A cube's true state."""
-    return CubeState(name=cube.name, pose=pose(cube.position, cube.quaternion), contacts=list(cube.contacts))
+    return CubeState(
+        name=cube.name, color=cube.color, pose=pose(cube.position, cube.quaternion), contacts=list(cube.contacts)
+    )
 
 
 class ImageWriter:

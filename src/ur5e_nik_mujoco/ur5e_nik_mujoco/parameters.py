@@ -35,6 +35,7 @@ _ENTRIES = (
     _Entry("scene", "", "Scene file; empty: the scene of this package.", fixed=True),
     _Entry("seed", 0, "Seed of the cubes' first poses.", 0, 2**32 - 1, fixed=True),
     _Entry("cubes", 3, "Number of cubes at the start; sim/reset changes it.", 0, 8, fixed=True),
+    _Entry("colours", "red", "Colours that the cubes have in turn, with commas between them.", fixed=True),
     _Entry("gui", False, "Open MuJoCo's viewer; needs a display.", fixed=True),
     _Entry("speed", 1.0, "Simulated seconds per second; 0: as fast as it can.", 0.0, 100.0),
     _Entry("clock_rate", 100.0, "Of /clock [Hz, simulated time].", 1.0, 500.0),

@@ -23,7 +23,7 @@ BARREL = (-0.25, 0.08, 0.001, -0.0015, 0.0)
 
 
 def find(scene, calibration, settings=SETTINGS, colour=RED):
-    return find_cubes(scene.render(), calibration, colour, settings)
+    return find_cubes(scene.render(), calibration, {"any": colour}, settings)
 
 
 def miss(cube, box):
@@ -52,7 +52,7 @@ def measured(scene, calibration, settings=SETTINGS, pictures=12, noise=0.0, **ch
         boxes = random_boxes(rng, 1 + index % 5, **changes)
         picture = scene.with_boxes(*boxes).render()
         picture = np.clip(picture + rng.normal(0, noise, picture.shape), 0, 255).astype(np.uint8)
-        cubes = find_cubes(picture, calibration, RED, settings).cubes
+        cubes = find_cubes(picture, calibration, {"red": RED}, settings).cubes
         assert len(cubes) == len(boxes)
         for box in boxes:
             cube = min(cubes, key=lambda cube: miss(cube, box))
@@ -244,12 +244,12 @@ def test_a_cube_sliding_out_of_the_picture_is_never_misplaced(scene, calibration
 def test_a_cube_that_touches_the_edge_by_one_pixel_is_refused(scene, calibration):
     picture = np.full((480, 640, 3), 140, np.uint8)
     picture[200:230, 609:640] = (25, 25, 200)
-    assert reasons(find_cubes(picture, calibration, RED, WIDE)) == ["cut by the picture's edge"]
+    assert reasons(find_cubes(picture, calibration, {"red": RED}, WIDE)) == ["cut by the picture's edge"]
 
 
 def test_a_picture_full_of_red_shows_no_cube(calibration):
     picture = np.full((480, 640, 3), (25, 25, 200), np.uint8)
-    assert reasons(find_cubes(picture, calibration, RED, WIDE)) == ["cut by the picture's edge"]
+    assert reasons(find_cubes(picture, calibration, {"red": RED}, WIDE)) == ["cut by the picture's edge"]
 
 
 @pytest.mark.parametrize("hidden", [0.2, 0.35, 0.5, 0.7])
@@ -274,11 +274,44 @@ def test_touching_cubes_are_reported_as_one_thing_that_cannot_be_grasped(scene, 
 
 
 def test_cubes_outside_the_region_are_refused(scene, calibration):
-    boxes = (Box(0.5, -0.2), Box(0.48, 0.22), Box(0.30, -0.2))
+    boxes = (Box(0.5, -0.2), Box(0.66, 0.22), Box(0.30, -0.2))
     detection = find(scene.with_boxes(*boxes), calibration)
     assert len(detection.cubes) == 1
     assert len(detection.rejections) == 2
     assert all("outside the region" in reason for reason in reasons(detection))
+
+
+def test_cubes_in_the_watched_region_are_measured_apart(scene, calibration):
+    boxes = (Box(0.5, -0.2, 0.3), Box(0.48, 0.22, 0.1), Box(0.58, 0.12, -0.4))
+    detection = find(scene.with_boxes(*boxes), calibration)
+    assert [miss(cube, boxes[0]) < 5e-4 for cube in detection.cubes] == [True]
+    assert detection.rejections == ()
+    assert len(detection.watched) == 2
+    for cube, box in zip(sorted(detection.watched, key=lambda cube: cube.position[0]), boxes[1:], strict=True):
+        assert miss(cube, box) < 5e-4
+        assert abs(fold_yaw(cube.yaw - box.yaw)) < np.radians(0.5)
+    nowhere = find(scene.with_boxes(*boxes), calibration, replace(SETTINGS, watch_region=(0.0, 0.0, 0.0, 0.0)))
+    assert nowhere.watched == ()
+    assert len(nowhere.rejections) == 2
+
+
+PAINTS = {"red": (25, 25, 200), "green": (41, 140, 15), "blue": (191, 61, 18), "yellow": (15, 188, 230)}
+
+
+@pytest.mark.parametrize("light", [0.6, 0.8, 1.0])
+def test_each_cube_is_found_once_and_has_its_own_colour(scene, calibration, light):
+    """Noise and side faces in the shade make no cube of another colour beside it."""
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        paints = {name: tuple(round(light * level) for level in paint) for name, paint in PAINTS.items()}
+        boxes = [replace(box, colour=paint) for box, paint in zip(random_boxes(rng, 4), paints.values(), strict=True)]
+        picture = scene.with_boxes(*boxes).render()
+        picture = np.clip(picture + rng.normal(0, 4.0, picture.shape), 0, 255).astype(np.uint8)
+        cubes = find_cubes(picture, calibration, COLOURS, SETTINGS).cubes
+        assert sorted(cube.colour for cube in cubes) == sorted(paints)
+        for name, box in zip(paints, boxes, strict=True):
+            (cube,) = (cube for cube in cubes if cube.colour == name)
+            assert miss(cube, box) < 1e-3
 
 
 def test_the_region_is_of_centres_not_of_silhouettes(scene, calibration):
@@ -306,7 +339,7 @@ def test_the_region_is_of_centres_not_of_silhouettes(scene, calibration):
 )
 def test_red_things_that_are_no_cube_are_refused(calibration, draw, fault):
     picture = draw(np.full((480, 640, 3), 140, np.uint8))
-    detection = find_cubes(picture, calibration, RED, SETTINGS)
+    detection = find_cubes(picture, calibration, {"red": RED}, SETTINGS)
     assert detection.cubes == ()
     assert re.search(fault, reasons(detection)[0])
 
@@ -327,7 +360,7 @@ def test_noise_of_the_colour_is_ignored_quickly(calibration):
     picture = np.full((480, 640, 3), 140, np.uint8)
     spots = np.random.default_rng(0).random((480, 640)) < 0.2
     picture[spots] = (25, 25, 200)
-    detection = find_cubes(picture, calibration, RED, SETTINGS)
+    detection = find_cubes(picture, calibration, {"red": RED}, SETTINGS)
     assert detection.cubes == ()
     assert len(detection.rejections) <= 24
 
@@ -344,7 +377,7 @@ def test_red_shapes_of_any_kind_end_in_finite_cubes_or_reasons(calibration, shap
     for shape in shapes:
         cv2.fillPoly(picture, [np.array(shape)], (25, 25, 200))
     with np.errstate(all="raise", under="ignore"):
-        detection = find_cubes(picture, calibration, RED, replace(WIDE, min_area=9.0))
+        detection = find_cubes(picture, calibration, {"red": RED}, replace(WIDE, min_area=9.0))
     for cube in detection.cubes:
         assert np.isfinite([*cube.position, cube.yaw, cube.width]).all()
         assert 0.65 * 0.045 <= cube.width <= 1.35 * 0.045

@@ -12,7 +12,7 @@ SETTINGS = DetectorSettings()
 
 def drawn(scene, calibration, *boxes, settings=SETTINGS):
     picture = scene.with_boxes(*boxes).render()
-    detection = find_cubes(picture, calibration, COLOURS["red"], settings)
+    detection = find_cubes(picture, calibration, {"red": COLOURS["red"]}, settings)
     chosen = detection.cubes[0] if detection.cubes else None
     before = picture.copy()
     result = overlay.draw(picture, detection, chosen, "red", calibration, settings)
@@ -34,8 +34,14 @@ def test_the_chosen_cube_and_the_others_are_outlined(scene, calibration):
         assert has(result, colour, cube.pixel, 1)
 
 
-def test_refused_things_are_outlined(scene, calibration):
+def test_watched_cubes_are_outlined(scene, calibration):
     result, detection = drawn(scene, calibration, Box(0.48, 0.22, 0.3))
+    (cube,) = detection.watched
+    assert all(has(result, overlay.WATCHED, corner, 2) for corner in cube.top)
+
+
+def test_refused_things_are_outlined(scene, calibration):
+    result, detection = drawn(scene, calibration, Box(0.30, -0.2, 0.3))
     assert not detection.cubes
     assert has(result, overlay.REFUSED, detection.rejections[0].border[0], 1)
 

@@ -9,7 +9,7 @@ NOWHERE = np.zeros((4, 2))
 
 
 def cube(x, y, width=0.045):
-    return Cube(np.array([x, y, 0.0225]), 0.0, width, np.zeros(2), NOWHERE, NOWHERE)
+    return Cube("red", np.array([x, y, 0.0225]), 0.0, width, np.zeros(2), NOWHERE, NOWHERE)
 
 
 def test_nothing_to_choose_from():
@@ -72,6 +72,6 @@ def test_a_hundred_noisy_pictures_of_two_cubes_choose_one(scene, calibration):
         shift = rng.integers(-1, 2, 2)
         picture = np.roll(clean, shift, axis=(0, 1))
         picture = np.clip(picture + rng.normal(0, 4, picture.shape), 0, 255).astype(np.uint8)
-        cubes = find_cubes(picture, calibration, COLOURS["red"], DetectorSettings()).cubes
+        cubes = find_cubes(picture, calibration, {"red": COLOURS["red"]}, DetectorSettings()).cubes
         chosen.append(selector.choose(cubes).position[0] > 0.44)
     assert len(set(chosen)) == 1

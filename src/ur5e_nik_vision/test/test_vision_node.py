@@ -143,7 +143,7 @@ def test_nothing_is_published_without_a_cube(cell, picture, empty):
 @pytest.mark.parametrize(
     ("boxes", "reason"),
     [
-        ([Box(0.48, 0.22)], "outside the region"),
+        ([Box(0.30, -0.2)], "outside the region"),
         ([Box(0.5, -0.48, 0.2)], "cut by the picture's edge"),
         ([Box(0.5, -0.2, width=0.012, height=0.01)], "too small"),
         ([Box(0.5, -0.2), Box(0.545, -0.2)], "touch"),
@@ -160,6 +160,13 @@ def test_what_is_no_whole_cube_is_not_published_but_explained(cell, boxes, reaso
     assert len(cell.points) == before
 
 
+def test_cubes_at_their_places_alone_are_none_to_pick(cell):
+    before = len(cell.points)
+    status = cell.look(image(Scene(boxes=(Box(0.48, 0.22),)).render()))
+    assert status.message == "no red cube: 1 in the watched region only"
+    assert len(cell.points) == before
+
+
 def test_every_judged_picture_has_its_detections(cell, empty):
     boxes = (Box(0.5, -0.2, 0.3), Box(0.4, -0.35), Box(0.48, 0.22))
     two = image(Scene(boxes=boxes, oversampling=2).render())
@@ -167,7 +174,7 @@ def test_every_judged_picture_has_its_detections(cell, empty):
     told = cell.detections[-1]
     assert told.header == chosen.header
     assert [cube.graspable for cube in told.cubes] == [True, True, False]
-    assert "outside the region" in told.cubes[2].reason
+    assert told.cubes[2].reason == "in the watched region"
     assert told.cubes[told.chosen].pose.position == chosen.point
     assert all(cube.width == pytest.approx(0.045, abs=0.002) for cube in told.cubes[:2])
 
@@ -332,6 +339,25 @@ def test_a_bad_value_at_the_start_ends_the_node_with_one_line(calibration_file, 
     assert err.startswith("vision: ")
     assert fault in err
     assert out == ""
+
+
+def test_cubes_of_several_colours_and_those_at_their_places_are_told(cell):
+    green, blue = (41, 140, 15), (191, 61, 18)
+    boxes = (Box(0.5, -0.25), Box(0.6, -0.15, colour=green), Box(0.4, -0.35, colour=blue), Box(0.48, 0.22, 0.2))
+    assert set_parameters(cell, colour="red,green").successful
+    try:
+        cell.point(image(Scene(boxes=boxes).render()))
+        told = {(cube.color, cube.graspable): cube for cube in cell.detections[-1].cubes}
+        assert set(told) == {("red", True), ("green", True), ("red", False)}
+        for (color, graspable), box in zip(
+            [("red", True), ("green", True), ("red", False)], [boxes[0], boxes[1], boxes[3]], strict=True
+        ):
+            position = told[color, graspable].pose.position
+            assert math.hypot(position.x - box.x, position.y - box.y) < 5e-4
+            assert told[color, graspable].width == pytest.approx(0.045, abs=1e-3)
+        assert list(cell.detections[-1].watched) == pytest.approx([0.33, 0.63, 0.07, 0.37])
+    finally:
+        set_parameters(cell, colour="red")
 
 
 def test_parameters_take_effect_while_the_node_runs(calibration_file, picture):

@@ -41,7 +41,10 @@ class ColourRange:
 
     def mask(self, bgr: Picture) -> Picture:
         """255 where a pixel of the (H, W, 3) BGR picture has the colour, else 0; (H, W)."""
-        hsv = cv2.cvtColor(bgr, cv2.COLOR_BGR2HSV)
+        return self.mask_hsv(np.asarray(cv2.cvtColor(bgr, cv2.COLOR_BGR2HSV), dtype=np.uint8))
+
+    def mask_hsv(self, hsv: Picture) -> Picture:
+        """The same for a picture in OpenCV's HSV."""
         bands = [(self.hue_low, self.hue_high)]
         if self.hue_low > self.hue_high:
             bands = [(self.hue_low, HUE_MAX), (0, self.hue_high)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import cv2
@@ -15,6 +16,7 @@ from .errors import VisionError
 from .square_fit import Boxes, refine_boxes, rough_boxes
 
 Array = NDArray[np.float64]
+Region = tuple[float, float, float, float]
 
 # Only so many of the largest objects are looked at, so that a noisy picture costs no time.
 MAX_OBJECTS = 24
@@ -39,6 +41,7 @@ class DetectorSettings:
     cube_width: expected edge of their footprints; 0: as cube_height.
     size_tolerance: how far a width may be from the expected one, as a share of it.
     region: x_min, x_max, y_min, y_max; centres outside it are refused.
+    watch_region: the same of where cubes are measured that are not to be picked; four zeros: nowhere.
     min_area: smallest silhouette looked at [pixels].
     """
 
@@ -46,13 +49,15 @@ class DetectorSettings:
     cube_width: float = 0.0
     size_tolerance: float = 0.35
     surface_z: float = 0.0
-    region: tuple[float, float, float, float] = (0.34, 0.66, -0.43, -0.03)
+    region: Region = (0.34, 0.66, -0.43, -0.03)
+    watch_region: Region = (0.33, 0.63, 0.07, 0.37)
     min_area: float = 200.0
 
     def __post_init__(self) -> None:
-        x_min, x_max, y_min, y_max = self.region
-        if not (x_min < x_max and y_min < y_max):
-            raise VisionError(f"region {list(self.region)} is empty; it is x_min, x_max, y_min, y_max in metres")
+        for name in ("region", "watch_region"):
+            x_min, x_max, y_min, y_max = region = getattr(self, name)
+            if not (x_min < x_max and y_min < y_max) and (name == "region" or any(region)):
+                raise VisionError(f"{name} {list(region)} is empty; it is x_min, x_max, y_min, y_max in metres")
 
     @property
     def expected_width(self) -> float:
@@ -64,11 +69,12 @@ class DetectorSettings:
 class Cube:
     """One whole cube.
 
-    position: (3,) its centre [m]; yaw: of a side's normal, in (-pi/4, pi/4] [rad]; width: measured
+    colour: its name; position: (3,) its centre [m]; yaw: of a side's normal, in (-pi/4, pi/4] [rad]; width: measured
     edge of its footprint [m]; pixel: (2,) of its top face's centre; top, bottom: (4, 2) pixels of
     the corners of its upper and lower face.
     """
 
+    colour: str
     position: Array
     yaw: float
     width: float
@@ -81,9 +87,10 @@ class Cube:
 class Rejection:
     """Something of the right colour that is no whole cube in the region.
 
-    reason: one line; pixel: (2,) its centroid; border: (N, 2) pixels.
+    colour: its name; reason: one line; pixel: (2,) its centroid; border: (N, 2) pixels.
     """
 
+    colour: str
     reason: str
     pixel: Array
     border: NDArray[np.int32]
@@ -91,48 +98,64 @@ class Rejection:
 
 @dataclass(frozen=True)
 class _Silhouette:
-    """A connected region of the mask: its border (N, 2) and centroid (2,) in pixels."""
+    """A connected region of a colour's mask: its border (N, 2) and centroid (2,) in pixels."""
 
+    colour: str
     border: NDArray[np.int32]
     centroid: Array
 
 
 @dataclass(frozen=True)
 class Detection:
-    """What one picture shows: cubes, largest silhouette first, and what was refused."""
+    """What one picture shows: cubes in the region and in the watched one, and what was refused.
+
+    Of each colour the largest silhouette comes first.
+    """
 
     cubes: tuple[Cube, ...]
     rejections: tuple[Rejection, ...]
+    watched: tuple[Cube, ...] = ()
 
 
 def find_cubes(
     picture: NDArray[np.uint8],
     calibration: Calibration,
-    colour: ColourRange,
+    colours: Mapping[str, ColourRange],
     settings: DetectorSettings,
 ) -> Detection:
-    """All whole cubes of one colour in a (H, W, 3) BGR picture of the calibration's size."""
-    # Smoothed only for the mask: sensor noise frays its border; the fit reads the picture itself.
-    smooth = np.asarray(cv2.blur(picture, (3, 3)), dtype=np.uint8)
-    mask = cv2.morphologyEx(colour.mask(smooth), cv2.MORPH_OPEN, OPENING)
-    found, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    borders = [np.asarray(border[:, 0], dtype=np.int32) for border in sorted(found, key=len)[-MAX_OBJECTS:]]
+    """All whole cubes of some colours in a (H, W, 3) BGR picture of the calibration's size."""
     rejections: list[Rejection] = []
     silhouettes: list[_Silhouette] = []
-    for border in reversed(borders):
-        silhouette, reason = _screen(border, picture.shape, calibration, settings)
+    for colour, border in _borders(picture, colours):
+        silhouette, reason = _screen(colour, border, picture.shape, calibration, settings)
         if reason:
-            rejections.append(Rejection(reason, silhouette.centroid, border))
+            rejections.append(Rejection(colour, reason, silhouette.centroid, border))
         else:
             silhouettes.append(silhouette)
     cubes: list[Cube] = []
+    watched: list[Cube] = []
     results = _fit(silhouettes, picture, calibration, settings)
     for silhouette, result in zip(silhouettes, results, strict=True):
         if isinstance(result, Cube):
-            cubes.append(result)
+            inside = _inside(result.position[0], result.position[1], settings.region, 0.0)
+            (cubes if inside else watched).append(result)
         else:
-            rejections.append(Rejection(result, silhouette.centroid, silhouette.border))
-    return Detection(tuple(cubes), tuple(rejections))
+            rejections.append(Rejection(silhouette.colour, result, silhouette.centroid, silhouette.border))
+    return Detection(tuple(cubes), tuple(rejections), tuple(watched))
+
+
+def _borders(picture: NDArray[np.uint8], colours: Mapping[str, ColourRange]) -> list[tuple[str, NDArray[np.int32]]]:
+    """Colour and border (N, 2) of every silhouette, the largest of each colour first."""
+    # Smoothed only for the mask: sensor noise frays its border; the fit reads the picture itself.
+    smooth = cv2.blur(picture, (3, 3))
+    hsv = np.asarray(cv2.cvtColor(smooth, cv2.COLOR_BGR2HSV), dtype=np.uint8)
+    borders = []
+    for name, colour in colours.items():
+        mask = cv2.morphologyEx(colour.mask_hsv(hsv), cv2.MORPH_OPEN, OPENING)
+        found, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+        largest = sorted(found, key=len)[-MAX_OBJECTS:]
+        borders += [(name, np.asarray(border[:, 0], dtype=np.int32)) for border in reversed(largest)]
+    return borders
 
 
 def fold_yaw(yaw: float) -> float:
@@ -141,6 +164,7 @@ def fold_yaw(yaw: float) -> float:
 
 
 def _screen(
+    colour: str,
     border: NDArray[np.int32],
     shape: tuple[int, ...],
     calibration: Calibration,
@@ -152,7 +176,7 @@ def _screen(
         centroid = np.array([moments["m10"], moments["m01"]]) / moments["m00"]
     else:
         centroid = border.mean(axis=0)
-    silhouette = _Silhouette(border, centroid)
+    silhouette = _Silhouette(colour, border, centroid)
     # moments takes the border pixels' centres for corners; Pick's theorem adds what that leaves out.
     area = moments["m00"] + len(border) / 2 + 1
     if area < settings.min_area:
@@ -162,7 +186,8 @@ def _screen(
         return silhouette, "cut by the picture's edge"
     middle = settings.surface_z + settings.cube_height / 2
     x, y = calibration.to_plane(centroid, middle)
-    if not _inside(x, y, settings.region, settings.expected_width / 2):
+    margin = settings.expected_width / 2
+    if not any(_inside(x, y, region, margin) for region in (settings.region, settings.watch_region)):
         return silhouette, f"outside the region, at x {x:.2f}, y {y:.2f}"
     return silhouette, ""
 
@@ -209,6 +234,7 @@ def _fit_boxes(
         results.append(
             _judge(boxes, i, stray, max_unequal, settings)
             or Cube(
+                colour=silhouettes[i].colour,
                 position=np.array([*boxes.centre[i], settings.surface_z + settings.cube_height / 2]),
                 yaw=fold_yaw(float(boxes.yaw[i])),
                 width=float(boxes.half[i].sum()),
@@ -237,14 +263,14 @@ def _judge(boxes: Boxes, i: int, stray: float, max_unequal: float, settings: Det
         return f"not a cube: its border strays {stray:.1f} pixels from a cube's; partly hidden?"
     if seen.min() < MIN_SEEN:
         return "not a cube: a side has no clear edge"
-    if not _inside(x, y, settings.region, 0.0):
+    if not any(_inside(x, y, region, 0.0) for region in (settings.region, settings.watch_region)):
         return f"outside the region, at x {x:.3f}, y {y:.3f}"
     return ""
 
 
-def _inside(x: float, y: float, region: tuple[float, float, float, float], margin: float) -> bool:
+def _inside(x: float, y: float, region: Region, margin: float) -> bool:
     x_min, x_max, y_min, y_max = region
-    return x_min - margin <= x <= x_max + margin and y_min - margin <= y <= y_max + margin
+    return any(region) and x_min - margin <= x <= x_max + margin and y_min - margin <= y <= y_max + margin
 
 
 def _resample(border: NDArray[np.int32]) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .calibration import Calibration
-from .detection import Cube, Detection, DetectorSettings
+from .detection import Cube, Detection, DetectorSettings, Region
 
 Picture = NDArray[np.uint8]
 Bgr = tuple[int, int, int]
@@ -19,6 +19,7 @@ CHOSEN: Bgr = (80, 255, 80)
 OTHER: Bgr = (255, 220, 80)
 REFUSED: Bgr = (60, 170, 255)
 REGION: Bgr = (200, 120, 20)
+WATCHED: Bgr = (190, 190, 190)
 GROUND: Bgr = (40, 40, 40)
 FONT = cv2.FONT_HERSHEY_SIMPLEX
 # Drawing coordinates are in sixteenths of a pixel.
@@ -30,17 +31,21 @@ def draw(
     picture: Picture,
     detection: Detection,
     chosen: Cube | None,
-    name: str,
+    names: str,
     calibration: Calibration,
     settings: DetectorSettings,
 ) -> Picture:
-    """A copy of a (H, W, 3) BGR picture with the region, cubes, refusals and a legend.
+    """A copy of a (H, W, 3) BGR picture with the regions, cubes, refusals and a legend.
 
-    name: of the colour. The chosen cube is drawn with a thick outline and its axes.
+    names: of the colours. The chosen cube is drawn with a thick outline and its axes.
     """
     canvas = picture.copy()
     scale = max(0.4, 0.45 * picture.shape[1] / 640)
-    _outline(canvas, _region_pixels(calibration, settings), REGION, 1)
+    _outline(canvas, _region_pixels(settings.region, calibration, settings), REGION, 1)
+    if any(settings.watch_region):
+        _outline(canvas, _region_pixels(settings.watch_region, calibration, settings), WATCHED, 1)
+    for cube in detection.watched:
+        _outline(canvas, cube.top, WATCHED, 1)
     lines: list[tuple[str, Bgr]] = []
     for number, cube in enumerate(detection.cubes, 1):
         colour = CHOSEN if cube is chosen else OTHER
@@ -51,7 +56,7 @@ def draw(
         x, y, _ = 1e3 * cube.position
         lines.append(
             (
-                f"{number} {name} cube  x {x:.1f}  y {y:.1f} mm  yaw {math.degrees(cube.yaw):+.1f} deg"
+                f"{number} {cube.colour} cube  x {x:.1f}  y {y:.1f} mm  yaw {math.degrees(cube.yaw):+.1f} deg"
                 + ("  <- pick" if cube is chosen else ""),
                 colour,
             )
@@ -61,8 +66,8 @@ def draw(
         _text(canvas, letter, refusal.border.max(axis=0), 1.2 * scale, REFUSED)
         lines.append((f"{letter} {refusal.reason}", REFUSED))
     if not detection.cubes:
-        nothing = "" if detection.rejections else ": nothing of that colour"
-        lines.insert(0, (f"no {name} cube{nothing}", REFUSED))
+        nothing = "" if detection.rejections or detection.watched else ": nothing of that colour"
+        lines.insert(0, (f"no {names} cube{nothing}", REFUSED))
     _legend(canvas, lines, scale)
     return canvas
 
@@ -74,8 +79,8 @@ def draw_notice(picture: Picture, notice: str) -> Picture:
     return canvas
 
 
-def _region_pixels(calibration: Calibration, settings: DetectorSettings) -> NDArray[np.float64]:
-    x_min, x_max, y_min, y_max = settings.region
+def _region_pixels(region: Region, calibration: Calibration, settings: DetectorSettings) -> NDArray[np.float64]:
+    x_min, x_max, y_min, y_max = region
     z = settings.surface_z
     corners = [(x_min, y_min, z), (x_max, y_min, z), (x_max, y_max, z), (x_min, y_max, z)]
     return calibration.to_image(np.array(corners))

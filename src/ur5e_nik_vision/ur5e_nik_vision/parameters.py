@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,28 +14,35 @@ from rclpy.node import Node
 
 from .calibration import Calibration
 from .colour import COLOURS, HUE_MAX, LEVEL_MAX, ColourRange
-from .detection import DetectorSettings
+from .detection import DetectorSettings, Region
 from .errors import VisionError
 
 DEFAULTS = DetectorSettings()
 REGION_LIMIT = 10.0
+LIMITS = ("hue_low", "hue_high", "saturation_min", "value_min")
 
 
 @dataclass(frozen=True)
 class Settings:
     """All that the node's parameters say, checked."""
 
-    colour_name: str
-    colour: ColourRange
+    colours: dict[str, ColourRange]
     detector: DetectorSettings
     calibration: Calibration
     status_rate: float
+
+    @property
+    def names(self) -> str:
+        """Of the colours, for a person."""
+        return " or ".join(self.colours)
 
 
 def declare(node: Node) -> None:
     """Declare every parameter. Raises rclpy's exceptions for a start value of wrong type or range."""
     node.declare_parameter("calibration_file", "", _text("Calibration of the camera; empty: the embedded camera's."))
-    node.declare_parameter("colour", "red", _text(f"Colour of the cubes to find: {', '.join(COLOURS)}."))
+    node.declare_parameter(
+        "colour", "red", _text(f"Colours of the cubes to find, with commas between them: {', '.join(COLOURS)}.")
+    )
     for name, colour in COLOURS.items():
         _integer(node, f"{name}.hue_low", colour.hue_low, HUE_MAX, "Lowest hue [2 deg]")
         _integer(
@@ -84,19 +91,24 @@ def declare(node: Node) -> None:
             f"within +-{REGION_LIMIT:.0f}; default: the pick tray."
         ),
     )
+    node.declare_parameter(
+        "watch_region",
+        list(DEFAULTS.watch_region),
+        _text(
+            "Where cubes are measured that are not to be picked: x_min, x_max, y_min, y_max [m], each within "
+            f"+-{REGION_LIMIT:.0f}; default: the place tray; four zeros: nowhere."
+        ),
+    )
     _float(node, "status_rate", 2.0, (0.1, 50.0), "Messages on vision_status per second")
 
 
 def read(values: Mapping[str, Any]) -> Settings:
     """Settings from parameter values by name. Raises VisionError naming the wrong parameter."""
-    name = values["colour"]
-    if name not in COLOURS:
-        raise VisionError(f"colour is '{name}'; known colours: {', '.join(COLOURS)}")
-    region = list(values["region"])
-    if len(region) != 4:
-        raise VisionError(f"region has {len(region)} numbers; it is x_min, x_max, y_min, y_max")
-    if not all(math.isfinite(limit) and abs(limit) <= REGION_LIMIT for limit in region):
-        raise VisionError(f"region {region} must lie within +-{REGION_LIMIT:.0f} m")
+    names = [name.strip() for name in values["colour"].split(",")]
+    for name in names:
+        if name not in COLOURS:
+            raise VisionError(f"colour is '{name}'; known colours: {', '.join(COLOURS)}")
+    region, watch_region = (_region(name, values[name]) for name in ("region", "watch_region"))
     numbers = {}
     for key in ("cube_height", "cube_width", "size_tolerance", "surface_z", "min_area"):
         numbers[key] = values[key]
@@ -109,14 +121,20 @@ def read(values: Mapping[str, Any]) -> Settings:
     if numbers["surface_z"] + numbers["cube_height"] >= 0.95 * camera_z:
         raise VisionError(f"surface_z + cube_height must stay well below the camera, which is at {camera_z:.3f} m")
     return Settings(
-        colour_name=name,
-        colour=ColourRange(
-            *(values[f"{name}.{limit}"] for limit in ("hue_low", "hue_high", "saturation_min", "value_min"))
-        ),
-        detector=DetectorSettings(region=(region[0], region[1], region[2], region[3]), **numbers),
+        colours={name: ColourRange(*(values[f"{name}.{limit}"] for limit in LIMITS)) for name in dict.fromkeys(names)},
+        detector=DetectorSettings(region=region, watch_region=watch_region, **numbers),
         calibration=calibration,
         status_rate=values["status_rate"],
     )
+
+
+def _region(name: str, values: Sequence[float]) -> Region:
+    if len(values) != 4:
+        raise VisionError(f"{name} has {len(values)} numbers; it is x_min, x_max, y_min, y_max")
+    if not all(math.isfinite(limit) and abs(limit) <= REGION_LIMIT for limit in values):
+        raise VisionError(f"{name} {list(values)} must lie within +-{REGION_LIMIT:.0f} m")
+    x_min, x_max, y_min, y_max = values
+    return x_min, x_max, y_min, y_max
 
 
 def _calibration_path(parameter: str) -> Path:

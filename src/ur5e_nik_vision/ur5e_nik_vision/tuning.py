@@ -34,7 +34,7 @@ def preview(picture: Picture, name: str, colour: ColourRange, calibration: Calib
         view = calibration.scaled(picture.shape[1], picture.shape[0])
     except CalibrationError as error:
         return np.hstack([shown, overlay.draw_notice(picture, str(error))]), f"{share}; cubes not looked for: {error}"
-    detection = find_cubes(picture, view, colour, settings)
+    detection = find_cubes(picture, view, {name: colour}, settings)
     chosen = detection.cubes[0] if detection.cubes else None
     result = overlay.draw(picture, detection, chosen, name, view, settings)
     return np.hstack([overlay.draw_notice(shown, share), result]), f"{share}; {_told(detection)}"

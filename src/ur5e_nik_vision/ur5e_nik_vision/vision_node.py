@@ -127,18 +127,20 @@ class VisionNode(Node):
             self._publish_debug(message, lambda: overlay.draw_notice(picture, reason))
             return
         settings = self._settings
-        detection = find_cubes(picture, calibration, settings.colour, settings.detector)
+        detection = find_cubes(picture, calibration, settings.colours, settings.detector)
         chosen = self._selector.choose(detection.cubes)
         header = Header(stamp=message.header.stamp, frame_id=calibration.frame_id)
         if chosen is not None:
             point, pose = messages.stamped(header, chosen)
             self._position_publisher.publish(point)
             self._pose_publisher.publish(pose)
-        self._detections_publisher.publish(messages.detections(header, detection, chosen, settings.colour_name))
+        self._detections_publisher.publish(
+            messages.detections(header, detection, chosen, settings.names, settings.detector.watch_region)
+        )
         self._report(detection, chosen, message, 1e3 * (time.monotonic() - began))
         self._publish_debug(
             message,
-            lambda: overlay.draw(picture, detection, chosen, settings.colour_name, calibration, settings.detector),
+            lambda: overlay.draw(picture, detection, chosen, settings.names, calibration, settings.detector),
         )
 
     def _view(self, width: int, height: int) -> Calibration:
@@ -162,18 +164,18 @@ class VisionNode(Node):
         self._debug_publisher.publish(debug)
 
     def _report(self, detection: Detection, chosen: Cube | None, message: Image, took: float) -> None:
-        name = self._settings.colour_name
         reasons = [rejection.reason for rejection in detection.rejections]
         if chosen is not None:
             x, y, _ = chosen.position
-            level, text = DiagnosticStatus.OK, f"{name} cube at x {x:.4f}, y {y:.4f}"
+            level, text = DiagnosticStatus.OK, f"{chosen.colour} cube at x {x:.4f}, y {y:.4f}"
         else:
             level = DiagnosticStatus.WARN
-            text = f"no {name} cube: {reasons[0] if reasons else 'nothing of that colour'}"
+            text = f"no {self._settings.names} cube: {reasons[0] if reasons else messages.nothing(detection)}"
         values = {
             "picture": f"{message.width} x {message.height} {message.encoding}",
             "frame_ms": f"{took:.2f}",
             "cubes": str(len(detection.cubes)),
+            "watched": str(len(detection.watched)),
         }
         self._tell(level, text, values | {f"refused {i}": reason for i, reason in enumerate(reasons, 1)})
 

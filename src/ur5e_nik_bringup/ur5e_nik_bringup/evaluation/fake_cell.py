@@ -19,11 +19,13 @@ import rclpy
 from control_msgs.action import FollowJointTrajectory
 from geometry_msgs.msg import Pose, PoseStamped
 from numpy.typing import NDArray
+from rcl_interfaces.srv import SetParameters
 from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.task import Future
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
@@ -106,6 +108,7 @@ class FakeCell:
         self.node = Node("fake_cell", context=self.context, namespace=namespace)
         self.faults = Faults()
         self.cubes: list[Spot] = []
+        self.colours: dict[Spot, str] = {}  # of those that are not red
         self.held: Spot | None = None
         self._decoy = False
         self.placed: list[Spot] = []
@@ -140,6 +143,7 @@ class FakeCell:
         self.faults = Faults()
         with self._lock:
             self.cubes, self.placed, self.held = [], [], None
+            self.colours = {}
             self.sent, self.ik_calls = [], []
             self.time = max(self.time, BEGIN)
             self._rest()
@@ -162,6 +166,18 @@ class FakeCell:
         rclpy.try_shutdown(context=self.context)
 
     # What its users ask and do
+
+    def configure(self, **values: Any) -> None:
+        """Set parameters of the task. Raises ValueError with the reason of a refusal."""
+        client = self.node.create_client(SetParameters, "task/set_parameters")
+        client.wait_for_service(10.0)
+        parameters = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+        future = client.call_async(SetParameters.Request(parameters=parameters))
+        wait_for(future.done, 10.0, "an answer to the parameters")
+        self.node.destroy_client(client)
+        refused = [result.reason for result in future.result().results if not result.successful]
+        if refused:
+            raise ValueError("; ".join(refused))
 
     def see(self, *cubes: Spot) -> None:
         """Put these cubes before the camera, and no others."""
@@ -442,7 +458,9 @@ class FakeCell:
             shown = [] if fault in ("jumping", "nan", "stale") else self.cubes
             lying = [(cube, True) for cube in shown] + [(cube, False) for cube in self.placed]
             message.cubes = [
-                CubeDetection(color="red", pose=pose(cube), width=self.settings.cube_size, graspable=free)
+                CubeDetection(
+                    color=self.colours.get(cube, "red"), pose=pose(cube), width=self.settings.cube_size, graspable=free
+                )
                 for cube, free in lying
             ]
             message.chosen = 0 if shown else -1
