@@ -24,6 +24,7 @@ from ur5e_nik_bringup.starter import Starter
 from ur5e_nik_bringup.system import describe, parse_arguments
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "parameters.md"
+PAGE_PORT = 8080  # the default of `view`, where it must be given
 HEAD = """# Parameters
 
 Every parameter has a description and a range, checked at the start and on `ros2 param set`. `tools/node_tables.py`
@@ -47,7 +48,7 @@ def main() -> int:
 
 def tables() -> str:
     """Markdown tables of all parameters of all nodes."""
-    specs = describe(parse_arguments({}))
+    specs = describe(parse_arguments({"view": str(PAGE_PORT)}))
     with domain_id() as domain, tempfile.TemporaryDirectory() as folder:
         os.environ["ROS_DOMAIN_ID"] = str(domain)
         with Starter(specs, Path(folder), lambda name, line: None):

@@ -14,6 +14,7 @@ setup(
         (f"share/{package_name}", ["package.xml"]),
         (f"share/{package_name}/config", glob("config/*")),
         (f"share/{package_name}/launch", glob("launch/*.py")),
+        (f"share/{package_name}/web", glob("web/*")),
         (f"share/{package_name}/urdf", glob("urdf/*")),
         (f"share/{package_name}/worlds", glob("worlds/*")),
     ],
@@ -27,6 +28,7 @@ setup(
     entry_points={
         "console_scripts": [
             "task_node = ur5e_nik_bringup.task_node:main",
+            "view_node = ur5e_nik_bringup.view_node:main",
             "demo = ur5e_nik_bringup.demo:main",
             "webots_calibration = ur5e_nik_bringup.webots_calibration:main",
             "webots_world = ur5e_nik_bringup.webots_world:main",

@@ -13,7 +13,18 @@ ROS_FILES = {"parameters", "messages"} | {
     *("ik_node", "ik_service", "client"),
     *("vision_node", "calibrate", "tune", "image_conversion", "newest_image"),
     *("sim_node", "cell_node"),
-    *("task_node", "commander", "cell_client", "observer", "bag", "probe", "fake_cell", "task_process", "crew"),
+    *(
+        "task_node",
+        "view_node",
+        "commander",
+        "cell_client",
+        "observer",
+        "bag",
+        "probe",
+        "fake_cell",
+        "task_process",
+        "crew",
+    ),
 }
 
 

@@ -143,6 +143,8 @@ def heard(node):
         ["--out", "/proc/no"],
         ["--namespace", "1st"],
         ["--namespace", "a", "--cells", "2"],
+        ["--view", "8080", "--cells", "2"],
+        ["--view", "70000"],
     ],
 )
 def test_bad_input_ends_with_one_line(arguments):

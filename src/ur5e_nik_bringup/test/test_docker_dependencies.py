@@ -12,6 +12,7 @@ PACKAGES = ("ur5e_nik_ik", "ur5e_nik_vision", "ur5e_nik_mujoco", "ur5e_nik_bring
 # Modules whose rosdep key has another name; the others are ROS packages of the module's name.
 KEYS = {
     "PIL": "python3-pil",
+    "aiohttp": "python3-aiohttp",
     "cv2": "python3-opencv",
     "hypothesis": "python3-hypothesis",
     "matplotlib": "python3-matplotlib",

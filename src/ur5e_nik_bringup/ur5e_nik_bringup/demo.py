@@ -29,7 +29,7 @@ from ur5e_nik_bringup.system import (
     parse_arguments,
 )
 
-OFFERED = ("seed", "cubes", "colours", "solver", "speed", "namespace")
+OFFERED = ("seed", "cubes", "colours", "solver", "speed", "namespace", "view")
 # The animation takes a picture every so many simulated seconds and plays this much faster.
 ANIMATION_PERIOD = 0.2
 ANIMATION_RATE = 2.0
@@ -52,6 +52,8 @@ def main() -> int:
         out = _writable(arguments.out)
         if arguments.cells > 1 and arguments.namespace:
             raise DemoError("--namespace is the name of one cell; --cells gives each its own")
+        if arguments.cells > 1 and values["view"]:
+            raise DemoError("--view shows one cell; start each with --namespace and a --view of its own")
         if arguments.cells > 1:
             return cells.run(arguments.cells, values, arguments.record, out)
         # A namespace keeps a cell apart from others in the same domain.
@@ -123,6 +125,8 @@ def _run(specs: list[NodeSpec], values: dict[str, Any], out: Path, record: bool)
         Observer(starter.alive, values["namespace"], recording) as observer,
     ):
         observer.wait_until_ready(timeout=90.0)
+        if values["view"]:
+            console.print(f"look at http://127.0.0.1:{values['view']}")
         console.print(f"all nodes are ready after {time.monotonic() - begin:.1f} s")
         before = observer.truth().cubes
         round_trip = observer.measure_solve_ik(count=100)

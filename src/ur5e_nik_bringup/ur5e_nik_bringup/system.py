@@ -128,6 +128,7 @@ ARGUMENTS = (
     ),
     Argument("port", "1234", "TCP port of Webots, 1024 to 65535", _number(int, 1024, 65535)),
     Argument("namespace", "", "of all nodes, topics and actions, the clock's too; a cell of its own each", _namespace),
+    Argument("view", "0", "port of a page that shows the run, at http://127.0.0.1; 0: none", _number(int, 0, 65535)),
     Argument("world", "", "a .wbt file for Webots; empty: the one made for seed and cubes", _file_or_nothing),
 )
 
@@ -231,6 +232,8 @@ def describe(arguments: dict[str, Any]) -> list[NodeSpec]:
             tuple(_share("ur5e_nik_bringup", file) for file in task_files),
         ),
     ]
+    if arguments["view"]:
+        specs.append(NodeSpec("ur5e_nik_bringup", "view_node", "view", {**simulated, "port": arguments["view"]}))
     if not namespace:
         return specs
     # Each cell has its own time, so the one name that is not relative moves too.
