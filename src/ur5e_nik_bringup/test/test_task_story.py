@@ -236,6 +236,22 @@ def test_a_place_that_the_camera_does_not_watch_is_not_judged(cell):
     assert result.error_code == Code.SUCCESS
 
 
+def test_a_place_above_the_table_is_not_judged(cell):
+    """The camera takes what it sees for lying on the table."""
+    cell.spoil(grip="vanish")
+    assert cell.start(1, [pose(Spot(0.48, 0.22, 0.0675))]).result().error_code == Code.SUCCESS
+
+
+def test_a_place_with_something_unclear_beside_it_is_not_judged(cell):
+    """Cubes that nearly touch are refused by vision, and are there all the same."""
+    cell.spoil(grip="vanish")
+    cell.unclear = [Spot(0.48, 0.25, 0.0225)]
+    assert cell.start(1, [pose(Spot(0.48, 0.22, 0.0225))]).result().error_code == Code.SUCCESS
+    cell.see(OTHER)
+    result = cell.start(1, [pose(Spot(0.38, 0.12, 0.0225))]).result()
+    assert [cube.error_code for cube in result.cubes] == [Code.PLACE_FAILED]
+
+
 def test_a_cube_that_is_not_at_its_place_is_told_and_the_others_go_on(cell):
     cell.see(CUBE, OTHER)
     cell.spoil(grip="vanish")

@@ -79,7 +79,7 @@ class Verdict:
     """The graspable cubes of one picture, vision's choice first, seen at ``stamp`` (ROS time [s]).
 
     colours: of these cubes; others: cubes that are not to be grasped; watched: x_min, x_max, y_min, y_max [m] of where
-    those are measured.
+    those are measured; unclear: roughly where something was refused.
     """
 
     cubes: list[Spot]
@@ -87,12 +87,20 @@ class Verdict:
     colours: list[str] = field(default_factory=list)
     others: list[Spot] = field(default_factory=list)
     watched: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0)
+    unclear: list[Spot] = field(default_factory=list)
 
-    def misses(self, place: Spot, near: float) -> bool:
-        """Whether the picture shows no cube nearer than ``near`` [m] to a place that it watches."""
+    def misses(self, place: Spot, near: float, size: float) -> bool:
+        """Whether the picture shows no cube nearer than ``near`` [m] to a place that it watches.
+
+        size: a cube's edge [m]. Something refused within two of it may be cubes that seem to touch.
+        """
         x_min, x_max, y_min, y_max = self.watched
         watched = x_min <= place.x <= x_max and y_min <= place.y <= y_max
-        return watched and all(place.distance(cube) > near for cube in self.cubes + self.others)
+        return (
+            watched
+            and all(place.distance(cube) > near for cube in self.cubes + self.others)
+            and all(place.distance(thing) > 2 * size for thing in self.unclear)
+        )
 
 
 class Motion:
@@ -338,19 +346,23 @@ class Commander:
     def missing(self, places: list[Spot], since: float) -> list[Spot]:
         """Those places where pictures in a row, all later than ROS time ``since``, show no cube.
 
-        A place that the camera does not watch is not among them, nor is any while no pictures come.
+        A place that the camera does not watch, or that is not on the table, is not among them, nor is any while no
+        pictures come.
         """
+        settings = self.settings
+        places = [place for place in places if settings.on_table(place)]
         if not places or not self._node.count_publishers(self._judged.topic_name):
             return []
         began, wall_began = self.now(), time.monotonic()
 
         def judged() -> tuple[list[Spot], ...]:
             newest = [v for v in self._verdicts if v.stamp > since][-EMPTY_PICTURES:]
-            gone = [p for p in places if all(v.misses(p, self.settings.placed_distance) for v in newest)]
+            near, size = settings.placed_distance, settings.cube_size
+            gone = [place for place in places if all(v.misses(place, near, size) for v in newest)]
             if len(newest) == EMPTY_PICTURES or (newest and not gone):
                 return (gone,)
-            quiet = self.now() - began >= self.settings.look_timeout
-            return ([],) if quiet and time.monotonic() - wall_began >= self.settings.look_timeout_wall else ()
+            quiet = self.now() - began >= settings.look_timeout
+            return ([],) if quiet and time.monotonic() - wall_began >= settings.look_timeout_wall else ()
 
         (gone,) = self._wait(judged, moving=True)
         return gone
@@ -501,7 +513,9 @@ class Commander:
         graspable = [message.cubes[index] for index in order if message.cubes[index].graspable]
         cubes, colours = [_spot(cube.pose) for cube in graspable], [cube.color for cube in graspable]
         others = [_spot(cube.pose) for cube in message.cubes if cube.width > 0.0 and not cube.graspable]
-        verdict = Verdict(cubes, _seconds(message.header.stamp), colours, others, tuple(map(float, message.watched)))
+        unclear = [_spot(thing.pose) for thing in message.cubes if thing.width <= 0.0 and not thing.graspable]
+        watched = tuple(map(float, message.watched))
+        verdict = Verdict(cubes, _seconds(message.header.stamp), colours, others, watched, unclear)
         with self._changed:
             self._verdicts = [*self._verdicts[-9:], verdict]
             self._changed.notify_all()

@@ -236,6 +236,10 @@ class Settings:
         """Whether a cube there would stand in the table; a centimetre is allowed for errors."""
         return cube.z - self.cube_size / 2 < self.table_height - 0.01
 
+    def on_table(self, cube: Spot) -> bool:
+        """Whether a cube there lies on the table, where the camera measures; a centimetre is allowed for errors."""
+        return abs(cube.z - self.cube_size / 2 - self.table_height) < 0.01
+
     @property
     def safe_height(self) -> float:
         """Z of tool0 above which the arm may move sideways [m]."""

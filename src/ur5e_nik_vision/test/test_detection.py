@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pinhole_scene import Box, Scene
 
 from ur5e_nik_vision.colour import COLOURS
-from ur5e_nik_vision.detection import DetectorSettings, find_cubes, fold_yaw
+from ur5e_nik_vision.detection import NOWHERE, DetectorSettings, find_cubes, fold_yaw, watches
 from ur5e_nik_vision.errors import VisionError
 
 RED = COLOURS["red"]
@@ -279,6 +279,8 @@ def test_cubes_outside_the_region_are_refused(scene, calibration):
     assert len(detection.cubes) == 1
     assert len(detection.rejections) == 2
     assert all("outside the region" in reason for reason in reasons(detection))
+    for rejection, box in zip(sorted(detection.rejections, key=lambda r: r.position[0]), boxes[:0:-1], strict=True):
+        assert miss(rejection, box) < 0.01
 
 
 def test_cubes_in_the_watched_region_are_measured_apart(scene, calibration):
@@ -290,7 +292,10 @@ def test_cubes_in_the_watched_region_are_measured_apart(scene, calibration):
     for cube, box in zip(sorted(detection.watched, key=lambda cube: cube.position[0]), boxes[1:], strict=True):
         assert miss(cube, box) < 5e-4
         assert abs(fold_yaw(cube.yaw - box.yaw)) < np.radians(0.5)
-    nowhere = find(scene.with_boxes(*boxes), calibration, replace(SETTINGS, watch_region=(0.0, 0.0, 0.0, 0.0)))
+    assert watches(calibration, SETTINGS)
+    assert not watches(calibration, replace(SETTINGS, watch_region=(0.33, 0.90, 0.07, 0.37)))
+    assert not watches(calibration, replace(SETTINGS, watch_region=NOWHERE))
+    nowhere = find(scene.with_boxes(*boxes), calibration, replace(SETTINGS, watch_region=NOWHERE))
     assert nowhere.watched == ()
     assert len(nowhere.rejections) == 2
 

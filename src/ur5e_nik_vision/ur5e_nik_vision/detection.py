@@ -16,7 +16,8 @@ from .errors import VisionError
 from .square_fit import Boxes, refine_boxes, rough_boxes
 
 Array = NDArray[np.float64]
-Region = tuple[float, float, float, float]
+Region = tuple[float, float, float, float]  # x_min, x_max, y_min, y_max [m]
+NOWHERE: Region = (0.0, 0.0, 0.0, 0.0)
 
 # Only so many of the largest objects are looked at, so that a noisy picture costs no time.
 MAX_OBJECTS = 24
@@ -87,12 +88,14 @@ class Cube:
 class Rejection:
     """Something of the right colour that is no whole cube in the region.
 
-    colour: its name; reason: one line; pixel: (2,) its centroid; border: (N, 2) pixels.
+    colour: its name; reason: one line; pixel: (2,) its centroid; position: (3,) roughly where it is, if it is as high
+    as a cube [m]; border: (N, 2) pixels.
     """
 
     colour: str
     reason: str
     pixel: Array
+    position: Array
     border: NDArray[np.int32]
 
 
@@ -124,12 +127,12 @@ def find_cubes(
     settings: DetectorSettings,
 ) -> Detection:
     """All whole cubes of some colours in a (H, W, 3) BGR picture of the calibration's size."""
-    rejections: list[Rejection] = []
+    refused: list[tuple[_Silhouette, str]] = []
     silhouettes: list[_Silhouette] = []
     for colour, border in _borders(picture, colours):
         silhouette, reason = _screen(colour, border, picture.shape, calibration, settings)
         if reason:
-            rejections.append(Rejection(colour, reason, silhouette.centroid, border))
+            refused.append((silhouette, reason))
         else:
             silhouettes.append(silhouette)
     cubes: list[Cube] = []
@@ -140,8 +143,31 @@ def find_cubes(
             inside = _inside(result.position[0], result.position[1], settings.region, 0.0)
             (cubes if inside else watched).append(result)
         else:
-            rejections.append(Rejection(silhouette.colour, result, silhouette.centroid, silhouette.border))
-    return Detection(tuple(cubes), tuple(rejections), tuple(watched))
+            refused.append((silhouette, result))
+    return Detection(tuple(cubes), _rejections(refused, calibration, settings), tuple(watched))
+
+
+def watches(calibration: Calibration, settings: DetectorSettings) -> bool:
+    """Whether the picture shows all of the watched region, so that a cube that is not seen there is not there."""
+    if not any(settings.watch_region):
+        return False
+    x_min, x_max, y_min, y_max = settings.watch_region
+    corners = [(x, y, settings.surface_z) for x in (x_min, x_max) for y in (y_min, y_max)]
+    pixels = calibration.to_image(np.array(corners))
+    return bool(np.all((pixels > 0) & (pixels < np.array(calibration.size) - 1)))
+
+
+def _rejections(
+    refused: list[tuple[_Silhouette, str]], calibration: Calibration, settings: DetectorSettings
+) -> tuple[Rejection, ...]:
+    if not refused:
+        return ()
+    pixels = np.stack([silhouette.centroid for silhouette, _ in refused])
+    middle = settings.surface_z + settings.cube_height / 2
+    return tuple(
+        Rejection(silhouette.colour, reason, silhouette.centroid, np.array([x, y, middle]), silhouette.border)
+        for (silhouette, reason), (x, y) in zip(refused, calibration.to_plane(pixels, middle), strict=True)
+    )
 
 
 def _borders(picture: NDArray[np.uint8], colours: Mapping[str, ColourRange]) -> list[tuple[str, NDArray[np.int32]]]:

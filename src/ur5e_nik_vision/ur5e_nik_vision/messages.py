@@ -11,7 +11,7 @@ from std_msgs.msg import Header
 
 from ur5e_nik_msgs.msg import CubeDetection, CubeDetections
 
-from .detection import Cube, Detection
+from .detection import Cube, Detection, Rejection
 
 
 def pose(cube: Cube) -> Pose:
@@ -35,7 +35,7 @@ def detections(
     """All that one picture shows; names: of the colours; watched: x_min, x_max, y_min, y_max [m] of that region."""
     cubes = [_detection(cube, graspable=True) for cube in detection.cubes]
     cubes += [_detection(cube, graspable=False, reason="in the watched region") for cube in detection.watched]
-    refused = [CubeDetection(color=rejection.colour, reason=rejection.reason) for rejection in detection.rejections]
+    refused = [_refusal(rejection) for rejection in detection.rejections]
     message = CubeDetections(header=header, cubes=cubes + refused, chosen=-1, watched=watched)
     if chosen is not None:
         message.chosen = next(index for index, cube in enumerate(detection.cubes) if cube is chosen)
@@ -49,6 +49,13 @@ def nothing(detection: Detection) -> str:
     if detection.watched:
         return f"{len(detection.watched)} in the watched region only"
     return "nothing of that colour"
+
+
+def _refusal(rejection: Rejection) -> CubeDetection:
+    message = CubeDetection(color=rejection.colour, reason=rejection.reason)
+    position = message.pose.position
+    position.x, position.y, position.z = map(float, rejection.position)
+    return message
 
 
 def _detection(cube: Cube, **told: Any) -> CubeDetection:

@@ -33,7 +33,7 @@ from ur5e_nik_msgs.msg import CubeDetections
 from . import messages, overlay, parameters
 from .calibration import Calibration
 from .camera import Lens
-from .detection import Cube, Detection, find_cubes
+from .detection import NOWHERE, Cube, Detection, Region, find_cubes, watches
 from .errors import CalibrationError, ImageError, VisionError
 from .image_conversion import to_bgr
 from .newest_image import NewestImage, newest
@@ -135,13 +135,18 @@ class VisionNode(Node):
             self._position_publisher.publish(point)
             self._pose_publisher.publish(pose)
         self._detections_publisher.publish(
-            messages.detections(header, detection, chosen, settings.names, settings.detector.watch_region)
+            messages.detections(header, detection, chosen, settings.names, self._watched(calibration))
         )
         self._report(detection, chosen, message, 1e3 * (time.monotonic() - began))
         self._publish_debug(
             message,
             lambda: overlay.draw(picture, detection, chosen, settings.names, calibration, settings.detector),
         )
+
+    def _watched(self, calibration: Calibration) -> Region:
+        """The watched region, or zeros where the picture does not show all of it."""
+        detector = self._settings.detector
+        return detector.watch_region if watches(calibration, detector) else NOWHERE
 
     def _view(self, width: int, height: int) -> Calibration:
         """The calibration for pictures of one size, with the live lens if there is one."""

@@ -109,6 +109,7 @@ class FakeCell:
         self.faults = Faults()
         self.cubes: list[Spot] = []
         self.colours: dict[Spot, str] = {}  # of those that are not red
+        self.unclear: list[Spot] = []  # things that vision refuses
         self.held: Spot | None = None
         self._decoy = False
         self.placed: list[Spot] = []
@@ -143,7 +144,7 @@ class FakeCell:
         self.faults = Faults()
         with self._lock:
             self.cubes, self.placed, self.held = [], [], None
-            self.colours = {}
+            self.colours, self.unclear = {}, []
             self.sent, self.ik_calls = [], []
             self.time = max(self.time, BEGIN)
             self._rest()
@@ -463,6 +464,7 @@ class FakeCell:
                 )
                 for cube, free in lying
             ]
+            message.cubes += [CubeDetection(pose=pose(thing), reason="too large") for thing in self.unclear]
             message.chosen = 0 if shown else -1
         self._detections.publish(message)
 
