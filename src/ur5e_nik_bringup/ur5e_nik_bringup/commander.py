@@ -53,6 +53,7 @@ IK_CODES = {
 }
 EMPTY_PICTURES = 3  # so many pictures in a row without a cube make an empty tray
 LAST_STATE = 0.3  # how late the last state of a motion may come after its result [s]
+ASK_AGAIN = 0.4  # between two questions for a result that is late: the answer to the first may be lost [s]
 TICK = 0.05  # longest time between two looks at what is waited for [s]
 
 
@@ -111,6 +112,7 @@ class Motion:
         self.target = trajectory.positions[-1]
         self.duration = trajectory.duration
         self.started = started
+        self.asked = 0.0  # for its result (wall time) [s]
         self.unwanted = False
         self.refused = False
         self.goal: Any = None
@@ -131,6 +133,8 @@ class Commander:
         self._node = node
         self._changed = threading.Condition()
         self._reading: Reading | None = None
+        self._before: Reading | None = None  # the one before that
+        self._gripped_from: float | None = None
         self._state_problem = "none has arrived"
         self._sightings: list[Sighting] = []
         self._cube_problem: Fault | None = None
@@ -239,7 +243,10 @@ class Commander:
                 raise Fault(
                     Code.CONTROLLER_UNAVAILABLE, f"the controller has gone while it moved {_listed(motion.joints)}"
                 )
-            return "on its way" if self.now() - motion.started >= until else ""
+            age = self.now() - motion.started
+            if age > motion.duration + ASK_AGAIN and time.monotonic() - motion.asked > ASK_AGAIN:
+                self._ask_result(motion)
+            return "on its way" if age >= until else ""
 
         end = self._wait(
             ready,
@@ -273,18 +280,25 @@ class Commander:
     def start_gripper(self, position: float) -> None:
         """Send the gripper joints to ``position``; no move when they are there."""
         names = self.settings.gripper_joints
-        before = self.reading()
-        if abs(before.gripper - position) > self.settings.reached:
-            self.start(
-                joint_move([before.gripper] * len(names), [position] * len(names), self.settings.gripper_limits),
-                names,
-            )
+        before = self.reading().gripper
+        moves = abs(before - position) > self.settings.reached
+        self._gripped_from = before if moves else None
+        if moves:
+            limits = self.settings.gripper_limits
+            self.start(joint_move([before] * len(names), [position] * len(names), limits), names)
 
     def gripper_stopped(self) -> Reading:
-        """Wait for the end of the gripper's motion; where the joints are then."""
+        """Wait for the end of the gripper's motion; where the joints stand still then."""
         self.follow()
         self.sleep(self.settings.grip_settle)
-        return self.reading_since(self.now())
+        began, wall_began = self.now(), time.monotonic()
+
+        def rests() -> bool:
+            late = self.now() - began >= LAST_STATE and time.monotonic() - wall_began >= LAST_STATE
+            return late or self._gripper_rests()
+
+        self._wait(rests, moving=True)
+        return self.reading()
 
     def gripper(self, position: float) -> Reading:
         """Move the gripper joints to ``position`` and return where they stopped."""
@@ -484,6 +498,8 @@ class Commander:
                 self._state_problem = "a position is not finite"
                 return
             stamp, now, last = _seconds(message.header.stamp), time.monotonic(), self._reading
+            if last and last.stamp != stamp:
+                self._before = last
             # A driver that repeats its last state tells nothing new.
             self._reading = Reading(arm, gripper, stamp, last.received if last and last.stamp == stamp else now)
             self._state_problem = ""
@@ -527,7 +543,7 @@ class Commander:
     def _on_jump(self, jump: Any) -> None:
         with self._changed:
             self._jumped = f"the clock went back by {-jump.delta.nanoseconds * 1e-9:.1f} s"
-            self._reading = None
+            self._reading = self._before = None
             self._sightings.clear()
             self._verdicts.clear()
             self._changed.notify_all()
@@ -542,9 +558,13 @@ class Commander:
             self._changed.notify_all()
             unwanted = motion.unwanted
         if motion.goal:
-            self._post(goal.get_result_async, lambda result: self._finish(motion, result))
+            self._ask_result(motion)
             if unwanted:
                 self._post(goal.cancel_goal_async)
+
+    def _ask_result(self, motion: Motion) -> None:
+        motion.asked = time.monotonic()
+        self._post(motion.goal.get_result_async, lambda result: self._finish(motion, result))
 
     def _finish(self, motion: Motion, result: Any) -> None:
         with self._changed:
@@ -624,6 +644,14 @@ class Commander:
         newest = self._reading and now - self._reading.stamp < TICK
         if wall - max(heard, wall_start) > limit and not newest:
             raise Fault(Code.ROBOT_STATE_STALE, self._why_no_state())
+
+    def _gripper_rests(self) -> bool:
+        """Whether two states agree, and not on where the motion began: they may come later than its result."""
+        if not (self._reading and self._before):
+            return False
+        here, reached = self._reading.gripper, self.settings.reached
+        left = self._gripped_from is None or abs(here - self._gripped_from) > reached
+        return left and abs(here - self._before.gripper) <= reached
 
     def _why_no_time(self) -> str:
         return f"the clock has stood still for {self.settings.stall_timeout:.1f} s: does the simulation run?"

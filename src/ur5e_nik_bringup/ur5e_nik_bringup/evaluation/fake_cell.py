@@ -67,6 +67,7 @@ class Faults:
     """
 
     control: Callable[[int, list[str]], str | int] = lambda number, joints: ""
+    results: str = ""  # "lost": of each motion, the answer to the first question for its result
     ik: str = ""  # "mute", "nan", "wrong", "short", "frame"
     states: str = ""  # "silent", "stale", "partial", "fingerless", "nan"
     clock: str = ""  # "frozen"
@@ -95,6 +96,22 @@ class _Active:
     number: int
     over: Future
     elapsed: float = 0.0
+
+
+class _Controller(ActionServer):
+    """Does not hear the first question for a goal's result while ``loses`` says so."""
+
+    def __init__(self, *arguments: Any, loses: Callable[[], bool], **options: Any) -> None:
+        self._loses = loses
+        self._asked: set[bytes] = set()
+        super().__init__(*arguments, **options)
+
+    async def _execute_get_result_request(self, request_header_and_message: Any) -> None:
+        goal = bytes(request_header_and_message[1].goal_id.uuid)
+        first = goal not in self._asked
+        self._asked.add(goal)
+        if not (first and self._loses()):
+            await super()._execute_get_result_request(request_header_and_message)
 
 
 class FakeCell:
@@ -274,11 +291,12 @@ class FakeCell:
 
     def start_controller(self) -> None:
         """Bring it back, if it is away."""
-        self._controller = self._controller or ActionServer(
+        self._controller = self._controller or _Controller(
             self.node,
             FollowJointTrajectory,
             self.settings.trajectory_action,
             self._on_execute,
+            loses=lambda: self.faults.results == "lost",
             goal_callback=self._on_goal,
             cancel_callback=lambda _: CancelResponse.ACCEPT,
             callback_group=self._group,

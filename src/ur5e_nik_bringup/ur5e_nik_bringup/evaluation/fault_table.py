@@ -115,6 +115,7 @@ FAULTS = (
         {Code.CONTROL_FAILED: PHASES},
         "stopped .* deg from its target",
     ),
+    Fault("answers to results lost", _spoil(results="lost"), {}, within=30.0),
     Fault("controller three times slower", _control("slow"), {}, within=30.0),
     Fault(
         "IK node gone",
