@@ -40,6 +40,7 @@ def table() -> str:
         (task("task"), "./run eval task"),
         (task("task_closed_form")[:2], "./run eval task --solver closed_form"),
         (faults(), "./run eval faults"),
+        (soak(), "./run eval soak"),
     ):
         lines += [f"| {' | '.join(row)} | `{command}` |" for row in rows]
     return "\n".join(lines) + "\n"
@@ -179,6 +180,20 @@ def faults() -> list[tuple[str, str, str, str]]:
     kinds, right = len({case["fault"] for case in cases}), sum(case["ok"] for case in cases)
     what = f"{kinds} faults, each in every phase of a goal: end as stated, in time, arm stopped"
     return [(what, "none", f"{right} of {len(cases)}", "-")]
+
+
+def soak() -> list[tuple[str, str, str, str]]:
+    """Hours of work."""
+    found = read("soak")
+    growth = max(found["growth_percent"].values())
+    return [
+        (
+            f"{found['hours']:.0f} simulated hours: cubes placed; goals lost to a message; largest growth of memory",
+            "none",
+            f"{found['placed']:,} of {found['cubes']:,}; {found['lost_messages']}; {growth:.1f} %",
+            "-",
+        )
+    ]
 
 
 def read(name: str) -> dict:

@@ -154,6 +154,15 @@ def test_bad_input_ends_with_one_line(arguments):
     assert arguments[0].lstrip("-") in run.stderr
 
 
+def test_a_port_in_use_is_refused_before_anything_starts():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        run = demo("--view", str(taken.getsockname()[1]))
+    assert run.returncode == 1
+    assert run.stdout == ""
+    (line,) = run.stderr.strip().splitlines()
+    assert "cannot be listened on" in line
+
+
 def test_a_domain_in_use_is_refused():
     with socket.socket() as other_run:
         other_run.bind(("", PORT_BASE + 99))

@@ -49,7 +49,7 @@ class Cell:
         self.executor.add_node(self.node)
         self.told = {"phase": "carry", "cube": "1", "placed": "1"}
         self.message, self.level = "carrying to (0.580, 0.120, 0.022)", DiagnosticStatus.OK
-        self.encoding = "bgr8"
+        self.encoding, self.angles = "bgr8", [0.5, -1.0]
         self._name = f"{namespace}/task"
         self._pictures = {topic: self.node.create_publisher(Image, topic, 1) for topic in COLOURS}
         self._joints = self.node.create_publisher(JointState, "ur5e/joint_states", 5)
@@ -75,7 +75,7 @@ class Cell:
             publisher.publish(
                 Image(width=width, height=height, step=3 * width, encoding=self.encoding, data=pixels.tobytes())
             )
-        self._joints.publish(JointState(name=JOINTS, position=[0.5, -1.0]))
+        self._joints.publish(JointState(name=JOINTS, position=self.angles))
         values = [KeyValue(key=key, value=value) for key, value in self.told.items()]
         others = DiagnosticStatus(name="/elsewhere/task", message="not this one")
         status = DiagnosticStatus(name=self._name, message=self.message, level=self.level, values=values)
@@ -116,7 +116,7 @@ def running_cell(domain):
 
 @pytest.fixture
 def cell(running_cell):
-    kept = {name: getattr(running_cell, name) for name in ("told", "message", "level", "encoding")}
+    kept = {name: getattr(running_cell, name) for name in ("told", "message", "level", "encoding", "angles")}
     yield running_cell
     for name, value in kept.items():
         setattr(running_cell, name, value)
@@ -182,9 +182,10 @@ def test_nobody_looks_and_no_picture_is_asked_for(cell, view):
 
 
 def test_a_picture_that_cannot_be_shown_keeps_the_states_coming(cell, view):
-    cell.encoding = "16UC1"
+    cell.encoding, cell.angles = "16UC1", [0.5, float("nan")]
     cell.message = "still here"
-    assert ask(view.address, lambda found: isinstance(found, dict) and found["message"] == "still here")
+    state = ask(view.address, lambda found: isinstance(found, dict) and found["message"] == "still here")
+    assert state["joints"] == [["shoulder_pan_joint", 0.5], ["elbow_joint", None]]
 
 
 def test_a_page_from_elsewhere_is_refused(view):

@@ -52,7 +52,7 @@ IK_CODES = {
     SolveIK.Response.INVALID_GOAL_CONSTRAINTS: Code.INVALID_GOAL_CONSTRAINTS,
 }
 EMPTY_PICTURES = 3  # so many pictures in a row without a cube make an empty tray
-LAST_STATE = 0.3  # how late the last state of a motion may come after its result [s]
+LAST_STATE = 0.3  # how late a message may come after another of the same moment [s]
 ASK_AGAIN = 0.4  # between two questions for a result that is late: the answer to the first may be lost [s]
 TICK = 0.05  # longest time between two looks at what is waited for [s]
 
@@ -349,13 +349,22 @@ class Commander:
         return pair[1].cube if len(pair) == 2 and self._agree(*pair) else None
 
     def colour_of(self, cube: Spot) -> str:
-        """The colour of what lies there, by the newest picture that shows it; empty when none does."""
-        with self._changed:
+        """The colour of what lies there, by the newest picture that shows it; empty when vision names none."""
+        if not self._node.count_publishers(self._judged.topic_name):
+            return ""
+        began, wall_began = self.now(), time.monotonic()
+
+        def named() -> tuple[str, ...]:
             for verdict in reversed(self._verdicts):
                 for spot, colour in zip(verdict.cubes, verdict.colours, strict=True):
                     if spot.distance(cube) <= self.settings.same_cube:
-                        return colour
-        return ""
+                        return (colour,)
+            # Vision tells a picture's cubes after the pose of the one that it chose.
+            late = self.now() - began >= LAST_STATE and time.monotonic() - wall_began >= LAST_STATE
+            return ("",) if late else ()
+
+        (colour,) = self._wait(named, moving=True)
+        return colour
 
     def missing(self, places: list[Spot], since: float) -> list[Spot]:
         """Those places where pictures in a row, all later than ROS time ``since``, show no cube.

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import signal
+import socket
 import sys
 import time
 from pathlib import Path
@@ -56,6 +57,7 @@ def main() -> int:
             raise DemoError("--view shows one cell; start each with --namespace and a --view of its own")
         if arguments.cells > 1:
             return cells.run(arguments.cells, values, arguments.record, out)
+        _require_free(values["view"])
         # A namespace keeps a cell apart from others in the same domain.
         with own_domain(shared=bool(values["namespace"])) as domain:
             console.print(f"{why}; ROS domain {domain}; writing to {out}")
@@ -83,6 +85,15 @@ def _parse_command_line() -> argparse.Namespace:
     )
     parser.add_argument("--out", default="out/demo", type=Path, help="folder of the report")
     return parser.parse_args()
+
+
+def _require_free(port: int) -> None:
+    """Before all nodes are started for a page that cannot be."""
+    try:
+        with socket.create_server(("127.0.0.1", port)):
+            pass
+    except OSError as error:
+        raise DemoError(f"--view {port} cannot be listened on ({error.strerror}); choose another port") from None
 
 
 def _cells(text: str) -> int:

@@ -182,7 +182,8 @@ class TaskNode(Node):
             self._status = "idle"
         self.get_logger().info(f"{outcome.code.name}: {outcome.message}")
         level = DiagnosticStatus.OK if outcome.code in (Code.SUCCESS, Code.PREEMPTED) else DiagnosticStatus.ERROR
-        self._diagnose(level, f"idle; {outcome.message}", code=outcome.code.name)
+        placed = sum(cube.code is Code.SUCCESS for cube in outcome.cubes)
+        self._diagnose(level, f"idle; {outcome.message}", code=outcome.code.name, placed=placed)
         return outcome
 
     def _leave_if_closing(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import math
 import signal
 import sys
 import threading
@@ -54,7 +55,7 @@ class ViewNode(Node):
             ),
         )
         self.pictures: dict[str, Image] = {}
-        self._joints: list[tuple[str, float]] = []
+        self._joints: list[tuple[str, float | None]] = []
         self._task = DiagnosticStatus()
         self._story: deque[tuple[float, str, str]] = deque(maxlen=STORY)
         self._lookers = 0
@@ -97,7 +98,9 @@ class ViewNode(Node):
         return lambda message: self.pictures.update({topic: message})
 
     def _on_joint_states(self, message: JointState) -> None:
-        self._joints = list(zip(message.name, message.position, strict=False))
+        # JSON knows no NaN.
+        angles = [angle if math.isfinite(angle) else None for angle in message.position]
+        self._joints = list(zip(message.name, angles, strict=False))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
@@ -148,7 +151,7 @@ class Page:
         # A page from elsewhere that is open in the same browser has no business here.
         if request.headers.get("Origin", f"http://{request.host}") != f"http://{request.host}":
             raise web.HTTPForbidden(text="only the page of this server may look")
-        socket = web.WebSocketResponse(heartbeat=10.0)
+        socket = web.WebSocketResponse(heartbeat=10.0, compress=False)  # JPEG is compressed already
         await socket.prepare(request)
         self._node.look(1)
         telling = asyncio.create_task(self._tell(socket))

@@ -10,6 +10,7 @@ import contextlib
 import random
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -51,6 +52,7 @@ HELD = 0.4  # where a cube stops the fingers [rad]
 STEP = 0.02  # simulated time between two joint states [s]
 WATCHED = [0.30, 0.66, 0.05, 0.40]  # where placed cubes are seen: x_min, x_max, y_min, y_max [m]
 PLACE_SIDE = 0.05  # where y is larger, the arm is over the place tray [m]
+LAG = 6  # steps by which "late" joint states come after what they tell
 BEGIN = 100.0  # simulated time at the beginning [s]
 COURTESY = 0.02  # the controller lets feedback that was sent before a goal be heard before it (wall time) [s]
 LATE = 3.0  # when a "mute" server answers after all (wall time) [s]
@@ -69,7 +71,7 @@ class Faults:
     control: Callable[[int, list[str]], str | int] = lambda number, joints: ""
     results: str = ""  # "lost": of each motion, the answer to the first question for its result
     ik: str = ""  # "mute", "nan", "wrong", "short", "frame"
-    states: str = ""  # "silent", "stale", "partial", "fingerless", "nan"
+    states: str = ""  # "silent", "stale", "partial", "fingerless", "nan", "late" (and the clock, after results)
     clock: str = ""  # "frozen"
     cubes: str = ""  # "silent", "stale", "jumping", "frame", "nan"
     grip: str = (
@@ -139,6 +141,7 @@ class FakeCell:
         self._active: _Active | None = None
         self._random = random.Random(0)
         self._jumps = 0
+        self._late: deque[tuple[Clock, JointState | None]] = deque()
         self._runs: list[GoalRun] = []
         self._ik: Any = None
         self._controller: Any = None
@@ -361,8 +364,12 @@ class FakeCell:
                     self.time += STEP
                 self._advance()
             stamp = Time(nanoseconds=round(self.time * 1e9)).to_msg()
-            self._clock.publish(Clock(clock=stamp))
-            self._publish_states(stamp)
+            self._late.append((Clock(clock=stamp), self._states_message()))
+            while len(self._late) > (LAG if self.faults.states == "late" else 0):
+                clock, states = self._late.popleft()
+                self._clock.publish(clock)
+                if states:
+                    self._states.publish(states)
             frames += 1
             if frames % 5 == 0:
                 self._publish_cubes()
@@ -426,10 +433,10 @@ class FakeCell:
         self._active = None
         self.executor.wake()
 
-    def _publish_states(self, stamp: Any) -> None:
+    def _states_message(self) -> JointState | None:
         fault = self.faults.states
         if fault == "silent":
-            return
+            return None
         names = list(self.positions)
         self._random.shuffle(names)
         if fault == "partial":
@@ -440,7 +447,7 @@ class FakeCell:
         if fault == "nan":
             message.position = [float("nan")] * len(names)
         message.header.stamp = Time(nanoseconds=round(1e9 * (BEGIN / 2 if fault == "stale" else self.time))).to_msg()
-        self._states.publish(message)
+        return message
 
     def _publish_cubes(self) -> None:
         fault = self.faults.cubes

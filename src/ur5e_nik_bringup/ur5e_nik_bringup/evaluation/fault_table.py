@@ -93,6 +93,7 @@ FAULTS = (
     Fault("joint states without the elbow", _spoil(states="partial"), NO_STATE, "elbow_joint missing"),
     Fault("joint states without the gripper", _spoil(states="fingerless"), NO_STATE, "left_knuckle_joint missing"),
     Fault("joint states NaN", _spoil(states="nan"), NO_STATE, "not finite"),
+    Fault("joint states come after results", _spoil(states="late"), {}, within=20.0),
     Fault("clock frozen", _spoil(clock="frozen"), {Code.TIMED_OUT: PHASES}, "stood still"),
     Fault("clock back by 50 s", lambda b: b.cell.turn_back(50), {Code.FAILURE: RUNNING}, "the clock went back"),
     Fault("simulation reset", lambda b: b.cell.restart(CUBE), {Code.FAILURE: RUNNING}, "was the simulation reset"),
