@@ -24,6 +24,7 @@ from ur5e_nik_bringup.waypoints import Spot
 
 SPOILT_PER_SCENE = 4
 TIMED = 60
+CALIBRATION = 120.0  # patience with the calibration [s]
 SECOND = "/second/"
 # The second node looks at the whole table, so that the region hides no fault from the judge.
 WHOLE_TABLE = [0.0, 1.0, -0.7, 0.7]
@@ -185,7 +186,10 @@ def _calibrate(scene: Path, output: Path) -> float:
     """Calibrate with the package's own command; the median residual on held-out points [mm]."""
     command = executable(NodeSpec("ur5e_nik_vision", "calibrate", "calibrate"))
     arguments = ["--lay-board", "--board", str(scene), "--output", str(output)]
-    done = subprocess.run([str(command), *arguments], capture_output=True, text=True)
+    try:
+        done = subprocess.run([str(command), *arguments], capture_output=True, text=True, timeout=CALIBRATION)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"calibrate had not ended after {CALIBRATION:.0f} s") from None
     if done.returncode:
         raise RuntimeError(done.stderr.strip())
     residuals = yaml.safe_load(output.read_text())["residuals_mm"]
