@@ -5,7 +5,7 @@ import pytest
 
 from ur5e_nik_bringup.evaluation.fake_ik import solve
 from ur5e_nik_bringup.kinematics import tool_pose
-from ur5e_nik_bringup.planning import Answer, Planner, Unreachable
+from ur5e_nik_bringup.planning import AT_ONCE, Answer, Planner, Unreachable
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.states import Code, Fault
 from ur5e_nik_bringup.trajectory import line_move
@@ -17,19 +17,20 @@ CUBE = Spot(0.5, -0.25, 0.0225, 0.3)
 
 
 class Recorder:
-    """An IK that solves and keeps what it was asked; ``spoil`` changes the answer to the n-th call."""
+    """An IK that solves and keeps what it was asked; ``spoil`` changes the answer to the n-th question."""
 
     def __init__(self, spoil=lambda n, pose, joints: joints):
         self.calls = []
         self.spoil = spoil
 
-    def __call__(self, pose, seed):
+    def __call__(self, poses, seed):
+        return [self.answer(pose, seed) for pose in poses]
+
+    def answer(self, pose, seed):
         self.calls.append((pose, seed))
         joints = solve(pose.position, pose.yaw, seed)
         joints = self.spoil(len(self.calls), pose, joints)
-        if joints is None:
-            raise Unreachable("out of reach")
-        return Answer(joints, "closed_form")
+        return Unreachable("out of reach") if joints is None else Answer(joints, "closed_form")
 
 
 def planner(ik):
@@ -48,15 +49,22 @@ def test_pick_goes_straight_down_onto_the_cube():
     assert np.array_equal(down.top, down.points[0])
 
 
-def test_seeds_are_a_chain():
+def test_four_yaws_and_then_one_line_are_asked_for():
     ik = Recorder()
     down = planner(ik).pick(CUBE, LOOK)
+    assert len(ik.calls) == 4 + len(down.points) - 1
     for _, seed in ik.calls[:4]:
         assert np.array_equal(seed, LOOK)
-    line_calls = ik.calls[4:]
-    assert np.array_equal(line_calls[1][1], down.points[0])
-    for (_, seed), previous in zip(line_calls[1:], down.points, strict=False):
-        assert np.array_equal(seed, previous)
+    for _, seed in ik.calls[4:]:
+        assert np.array_equal(seed, down.top)
+
+
+def test_seeds_of_a_long_line_are_a_chain():
+    ik = Recorder()
+    points = planner(ik).up(ToolPose(0.5, -0.2, 0.18, 0.4), 0.3, LOOK)
+    assert len(ik.calls) == len(points) > 3 * AT_ONCE
+    for number, (_, seed) in enumerate(ik.calls[1:]):
+        assert np.array_equal(seed, points[number - number % AT_ONCE])
 
 
 def test_tool_between_the_ik_points_stays_on_the_line():

@@ -112,7 +112,9 @@ def test_the_second_goal_is_refused_and_the_first_goes_on(cell):
 def test_status_is_answered_while_the_arm_works(cell):
     run = cell.start(1)
     run.reach("carry")
-    assert "carry" in cell.call("status").message
+    # A quick arm may have gone on before the question arrives.
+    message = cell.call("status").message
+    assert any(phase in message for phase in ("carry", "lower", "release", "retreat"))
     run.result()
     assert cell.call("status").message == "idle"
 

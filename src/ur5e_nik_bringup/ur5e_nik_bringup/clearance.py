@@ -87,33 +87,36 @@ class Surroundings:
 
     def __init__(self, table: float, boxes: list[Box], tcp_offset: float) -> None:
         self._table = table
-        self._boxes = boxes
+        self._boxes = [(np.reshape(box.centre, (3, 1, 1)), np.reshape(box.size, (3, 1, 1)) / 2) for box in boxes]
         self._capsules = (*ARM, *gripper(tcp_offset))
+        self._axes = [capsule.points for capsule in self._capsules]
 
     def narrowest(self, joints: ArrayLike) -> Gap:
         """The smallest distance on a path of joints (N, 6); negative inside of something."""
         frames = link_frames(joints)
-        placed = [_placed(capsule, frames) for capsule in self._capsules]
+        placed = [
+            _placed(axis, frames[:, capsule.link]) for capsule, axis in zip(self._capsules, self._axes, strict=True)
+        ]
         gaps = []
         for capsule, points in zip(self._capsules, placed, strict=True):
             if capsule.link > 1:  # base and shoulder stand on the table
-                gaps.append(
-                    Gap(float(points[..., 2].min()) - capsule.radius - self._table, f"{capsule.name} and table")
-                )
-            for number, box in enumerate(self._boxes):
-                beyond = np.maximum(np.abs(points - box.centre) - np.array(box.size) / 2, 0.0)
-                distance = float(np.linalg.norm(beyond, axis=-1).min()) - capsule.radius
-                gaps.append(Gap(distance, f"{capsule.name} and obstacle {number}"))
+                gaps.append(Gap(float(points[2].min()) - capsule.radius - self._table, f"{capsule.name} and table"))
+            for number, (centre, half) in enumerate(self._boxes):
+                beyond = np.maximum(np.abs(points - centre) - half, 0.0)
+                gaps.append(Gap(_shortest(beyond) - capsule.radius, f"{capsule.name} and obstacle {number}"))
         for i, (one, here) in enumerate(zip(self._capsules, placed, strict=True)):
             for other, there in zip(self._capsules[i + 1 :], placed[i + 1 :], strict=True):
                 if other.link - one.link > NEIGHBOURS:
-                    apart = np.linalg.norm(here[:, :, None] - there[:, None], axis=-1)
-                    distance = float(apart.min()) - one.radius - other.radius
+                    distance = _shortest(here[:, :, :, None] - there[:, :, None]) - one.radius - other.radius
                     gaps.append(Gap(distance, f"{one.name} and {other.name}"))
         return min(gaps, key=lambda gap: gap.distance)
 
 
-def _placed(capsule: Capsule, frames: Array) -> Array:
-    """Points of the axis (N, P, 3) in base_link, for frames (N, 7, 4, 4)."""
-    pose = frames[:, capsule.link]
-    return np.einsum("nij,pj->npi", pose[:, :3, :3], capsule.points) + pose[:, None, :3, 3]
+def _placed(axis: Array, pose: Array) -> Array:
+    """Points (P, 3) of an axis in base_link, (3, N, P) as that is quicker, for the link's poses (N, 4, 4)."""
+    return pose[:, :3, :3].transpose(1, 0, 2) @ axis.T + pose[:, :3, 3].T[:, :, None]
+
+
+def _shortest(vectors: Array) -> float:
+    """Length of the shortest of vectors (3, ...)."""
+    return float(np.sqrt(np.einsum("i...,i...->...", vectors, vectors).min()))

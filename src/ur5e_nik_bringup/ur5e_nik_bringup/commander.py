@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -287,15 +287,15 @@ class Commander:
             limits = self.settings.gripper_limits
             self.start(joint_move([before] * len(names), [position] * len(names), limits), names)
 
-    def gripper_stopped(self) -> Reading:
-        """Wait for the end of the gripper's motion; where the joints stand still then."""
+    def gripper_stopped(self, far_enough: Callable[[Reading], bool] = lambda _: False) -> Reading:
+        """Wait for the end of the gripper's motion, and until the joints stand still or have gone ``far_enough``."""
         self.follow()
         self.sleep(self.settings.grip_settle)
         began, wall_began = self.now(), time.monotonic()
 
         def rests() -> bool:
             late = self.now() - began >= LAST_STATE and time.monotonic() - wall_began >= LAST_STATE
-            return late or self._gripper_rests()
+            return late or self._gripper_rests() or (self._reading is not None and far_enough(self._reading))
 
         self._wait(rests, moving=True)
         return self.reading()
@@ -312,9 +312,35 @@ class Commander:
 
     # Inverse kinematics
 
-    def solve(self, pose: ToolPose, seed: Array) -> Answer:
-        """Joints of a tool pose. Raises Unreachable, or Fault when the service is absent, silent or says nonsense."""
+    def solve(self, poses: Sequence[ToolPose], seed: Array) -> list[Answer | Unreachable]:
+        """Joints of each tool pose, all asked for at once. Raises Fault when the service is absent or errs."""
         self._require_ik()
+        answers = [self._ik.call_async(self._question(pose, seed)) for pose in poses]
+        for answer in answers:
+            answer.add_done_callback(lambda _: self._notify())
+
+        def all_done() -> bool:
+            return all(answer.done() for answer in answers)
+
+        try:
+            self._wait(
+                lambda: all_done() or not self._ik.service_is_ready(),
+                wall_limit=self.settings.ik_timeout,
+                late=lambda: Fault(
+                    Code.IK_UNAVAILABLE,
+                    f"the IK node did not answer within {self.settings.ik_timeout:.1f} s",
+                ),
+            )
+        finally:
+            for answer in answers:
+                if not answer.done():
+                    self._ik.remove_pending_request(answer)
+        # A node that went away with the questions is asked again as soon as it is back.
+        if not all_done():
+            return self.solve(poses, seed)
+        return [self._answer(answer.result(), pose) for answer, pose in zip(answers, poses, strict=True)]
+
+    def _question(self, pose: ToolPose, seed: Array) -> SolveIK.Request:
         request = SolveIK.Request(solver=self.settings.solver)
         request.target.header.frame_id = self.settings.base_frame
         request.target.header.stamp = self._node.get_clock().now().to_msg()
@@ -323,22 +349,7 @@ class Commander:
         orientation.x, orientation.y, orientation.z, orientation.w = map(float, pose.quaternion)
         request.seed.name = self.settings.arm_joints
         request.seed.position = [float(q) for q in seed]
-        answer = self._ik.call_async(request)
-        answer.add_done_callback(lambda _: self._notify())
-        try:
-            self._wait(
-                lambda: answer.done() or not self._ik.service_is_ready(),
-                wall_limit=self.settings.ik_timeout,
-                late=lambda: Fault(
-                    Code.IK_UNAVAILABLE,
-                    f"the IK node did not answer within {self.settings.ik_timeout:.1f} s",
-                ),
-            )
-        finally:
-            if not answer.done():
-                self._ik.remove_pending_request(answer)
-        # A node that went away with the question is asked again as soon as it is back.
-        return self._answer(answer.result(), pose) if answer.done() else self.solve(pose, seed)
+        return request
 
     # Looking
 
@@ -710,10 +721,10 @@ class Commander:
         worst, miss = self._miss(motion)
         return Fault(Code.CONTROL_FAILED, f"{motion.joints[worst]} stopped {np.degrees(miss):.1f} deg from its target")
 
-    def _answer(self, response: Any, pose: ToolPose) -> Answer:
+    def _answer(self, response: Any, pose: ToolPose) -> Answer | Unreachable:
         where = f"tool0 at ({pose.x:.3f}, {pose.y:.3f}, {pose.z:.3f})"
         if response.error_code == SolveIK.Response.NO_IK_SOLUTION:
-            raise Unreachable(f"{where} cannot be reached: {response.message}")
+            return Unreachable(f"{where} cannot be reached: {response.message}")
         if response.error_code != SolveIK.Response.SUCCESS:
             code = IK_CODES.get(response.error_code, Code.FAILURE)
             raise Fault(code, f"the IK node refused {where}: {response.message or response.error_code}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ur5e_nik_bringup.commander import Commander
+from ur5e_nik_bringup.commander import Commander, Reading
 from ur5e_nik_bringup.kinematics import tilt, tool_pose
 from ur5e_nik_bringup.planning import Down, Planner, Unreachable
 from ur5e_nik_bringup.states import Code, Event, Fault, State, next_state
@@ -97,6 +97,7 @@ class PickPlace:
         self._pick: Down | None = None
         self._place: Down | None = None
         self._rise: list[Array] = []  # the leg before the approach, from where the last cube was let go
+        self._motion: Trajectory | None = None  # that is prepared; None where nothing needs to move
         self._legs_end: list[float] = []
         self._in_view_since = 0.0
 
@@ -224,15 +225,17 @@ class PickPlace:
         cube = self._at_hand
         cube.attempts += 1
         self._say(State.GRASP, f"closing the fingers, attempt {cube.attempts}")
-        if self._arm.holds(self._arm.gripper(self._settings.gripper_closed)):
+        self._arm.start_gripper(self._settings.gripper_closed)
+        pick, place = _planned(self._pick), _planned(self._place)
+        self._prepare([pick.points[::-1], place.top, place.points])  # while the fingers close
+        if self._arm.holds(self._arm.gripper_stopped()):
             return Event.HELD
         cube.message = f"the fingers held nothing, attempt {cube.attempts}"
         return Event.MISSED
 
     def _lift(self) -> Event:
         self._say(State.LIFT, "lifting straight up")
-        pick, place = _planned(self._pick), _planned(self._place)
-        self._start([pick.points[::-1], place.top, place.points])
+        self._send()
         return self._carried(until=self._legs_end[0])
 
     def _carry(self) -> Event:
@@ -282,7 +285,16 @@ class PickPlace:
     # What the chapters share
 
     def _start(self, legs: list[Array]) -> None:
-        """Send one motion: a leg is a posture (6,) to go to, or joints (K, 6) of a straight line to follow."""
+        """`_prepare` one motion, and send it."""
+        self._prepare(legs)
+        self._send()
+
+    def _send(self) -> None:
+        if self._motion:
+            self._arm.start(self._motion, self._settings.arm_joints)
+
+    def _prepare(self, legs: list[Array]) -> None:
+        """Make one motion: a leg is a posture (6,) to go to, or joints (K, 6) of a straight line to follow."""
         here = self._arm.reading().arm
         limits = self._settings.arm_limits
         parts: list[Trajectory] = []
@@ -300,13 +312,12 @@ class PickPlace:
                 continue
             here = leg.reshape(-1, 6)[-1]
             part_of_leg.append(len(parts) - 1)
-        self._legs_end = [0.0] * len(legs)
+        self._motion, self._legs_end = None, [0.0] * len(legs)
         if not parts:
             return
-        motion, passed = chain(parts, limits, self._settings.blend)
-        ends = [*passed, motion.duration, 0.0]  # the last for a leg that is skipped at the start
+        self._motion, passed = chain(parts, limits, self._settings.blend)
+        ends = [*passed, self._motion.duration, 0.0]  # the last for a leg that is skipped at the start
         self._legs_end = [ends[part] for part in part_of_leg]
-        self._arm.start(motion, self._settings.arm_joints)
 
     def _blocked(self, start: Array, end: Array) -> str:
         """Why a joint move would come too near to something, or an empty string."""
@@ -381,8 +392,12 @@ class PickPlace:
         self._opened()
 
     def _opened(self) -> None:
-        share = self._settings.closed_share(self._arm.gripper_stopped().gripper)
-        if share >= self._settings.held_from:
+        def is_open(reading: Reading) -> bool:
+            return self._settings.closed_share(reading.gripper) < self._settings.held_from
+
+        reading = self._arm.gripper_stopped(far_enough=is_open)
+        if not is_open(reading):
+            share = self._settings.closed_share(reading.gripper)
             raise Fault(Code.CONTROL_FAILED, f"the gripper did not open: {share:.0%} closed")
 
     def _carried(self, until: float = np.inf) -> Event:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,7 @@ from ur5e_nik_bringup.waypoints import (
 Array = NDArray[np.float64]
 
 LARGEST_STEP = 0.5  # of a joint between two neighbouring points of a line; more is another branch [rad]
+AT_ONCE = 5  # points of a line that are asked for together; a ROS service keeps no more than ten questions
 
 
 class Unreachable(Exception):
@@ -40,8 +41,8 @@ class Answer:
     solver: str
 
 
-# Joints of a tool pose, nearest to a seed (6,). Raises Unreachable when there are none.
-Solve = Callable[[ToolPose, Array], Answer]
+# For each tool pose the joints nearest to a seed (6,), or Unreachable when there are none.
+Solve = Callable[[Sequence[ToolPose], Array], Sequence[Answer | Unreachable]]
 
 
 @dataclass(frozen=True)
@@ -82,43 +83,52 @@ class Planner:
 
     def up(self, start: ToolPose, height: float, seed: Array) -> Array:
         """Straight up from where the tool is: joints (K, 6). Raises Unreachable."""
-        return self._along(line(start, start.raised(height), self.line_step), seed)[0]
+        poses = line(start, start.raised(height), self.line_step)
+        (first,) = self._checked(poses[:1], seed)
+        if isinstance(first, Unreachable):
+            raise first
+        return self._along(poses, first)[0]
 
     def _down(self, ways: list[tuple[ToolPose, ToolPose]], seed: Array, attempt: int) -> Down:
         reached: list[tuple[float, Answer, tuple[ToolPose, ToolPose]]] = []
         reason = Unreachable("no yaw was tried")
-        for way in ways:
-            try:
-                answer = self._checked(way[0], seed)
-            except Unreachable as unreachable:
-                reason = unreachable
+        for way, answer in zip(ways, self._checked([top for top, _ in ways], seed), strict=True):
+            if isinstance(answer, Unreachable):
+                reason = answer
             else:
                 reached.append((abs(answer.joints[5] - seed[5]), answer, way))
         reached.sort(key=lambda candidate: candidate[0])
         turned = attempt % len(reached) if reached else 0
         for _, answer, (top, bottom) in reached[turned:] + reached[:turned]:
             try:
-                points, solvers = self._along(line(top, bottom, self.line_step), answer.joints)
+                points, solvers = self._along(line(top, bottom, self.line_step), answer)
             except Unreachable as unreachable:
                 reason = unreachable
             else:
                 return Down(points, top.yaw, solvers)
         raise reason
 
-    def _along(self, poses: list[ToolPose], seed: Array) -> tuple[Array, list[str]]:
-        points: list[Array] = []
-        solvers: list[str] = []
-        for pose in poses:
-            answer = self._checked(pose, seed)
-            if points and np.max(np.abs(answer.joints - seed)) > LARGEST_STEP:
-                raise Unreachable(f"the arm cannot follow a straight line through {_where(pose)}")
-            points.append(answer.joints)
-            solvers.append(answer.solver)
-            seed = answer.joints
-        return np.array(points), solvers
+    def _along(self, poses: list[ToolPose], first: Answer) -> tuple[Array, list[str]]:
+        """Joints and solvers of all poses; ``first`` is the answer for the first of them."""
+        answers = [first]
+        for begin in range(1, len(poses), AT_ONCE):
+            group = poses[begin : begin + AT_ONCE]
+            for pose, answer in zip(group, self._checked(group, answers[-1].joints), strict=True):
+                if isinstance(answer, Unreachable):
+                    raise answer
+                joints = nearest_turn(answer.joints, answers[-1].joints, JOINT_LIMITS)
+                if np.max(np.abs(joints - answers[-1].joints)) > LARGEST_STEP:
+                    raise Unreachable(f"the arm cannot follow a straight line through {_where(pose)}")
+                answers.append(Answer(joints, answer.solver))
+        return np.array([answer.joints for answer in answers]), [answer.solver for answer in answers]
 
-    def _checked(self, pose: ToolPose, seed: Array) -> Answer:
-        answer = self.solve(pose, seed)
+    def _checked(self, poses: Sequence[ToolPose], seed: Array) -> list[Answer | Unreachable]:
+        return [
+            answer if isinstance(answer, Unreachable) else self._check(answer, pose, seed)
+            for pose, answer in zip(poses, self.solve(poses, seed), strict=True)
+        ]
+
+    def _check(self, answer: Answer, pose: ToolPose, seed: Array) -> Answer:
         position, rotation = tool_pose(answer.joints)
         miss = float(np.linalg.norm(position - pose.position))
         turn = float(np.arccos(np.clip((np.trace(rotation.T @ pose.rotation) - 1) / 2, -1.0, 1.0)))

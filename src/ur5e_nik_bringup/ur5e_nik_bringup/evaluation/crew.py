@@ -19,6 +19,7 @@ from ur5e_nik_bringup.cell_client import CellClient
 from ur5e_nik_bringup.commander import Commander
 from ur5e_nik_bringup.domain import own_domain
 from ur5e_nik_bringup.evaluation.nodes import running
+from ur5e_nik_bringup.planning import Unreachable
 from ur5e_nik_bringup.settings import Settings
 from ur5e_nik_bringup.starter import Starter
 from ur5e_nik_bringup.system import describe, parse_arguments
@@ -52,7 +53,10 @@ class Crew(CellClient):
     def answer(self, pose: ToolPose, solver: str) -> Array:
         """Joints (6,) of ``solver``'s answer for a pose, seeded with the look posture."""
         self._arm.settings = replace(self.settings, solver=solver)
-        return self._arm.solve(pose, np.array(self.settings.look_posture)).joints
+        (answer,) = self._arm.solve([pose], np.array(self.settings.look_posture))
+        if isinstance(answer, Unreachable):
+            raise answer
+        return answer.joints
 
     def clear(self, joints: Array) -> bool:
         """Whether the arm may go there from the look posture in a straight joint move."""
