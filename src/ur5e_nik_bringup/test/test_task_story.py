@@ -3,6 +3,7 @@
 The faults of its neighbours in each phase are those of the fault matrix: test_eval_faults.py.
 """
 
+import threading
 import time
 
 import numpy as np
@@ -67,6 +68,20 @@ def test_what_is_sent_is_sound(cell):
         assert np.all(peaks.velocity <= limits.velocity)
         assert np.all(peaks.acceleration <= limits.acceleration)
         assert np.all(peaks.jerk <= limits.jerk)
+
+
+def test_the_lift_begins_where_the_arm_is_though_it_was_pushed_during_the_grasp(cell):
+    def push():
+        cell.positions[ARM[0]] += 0.01
+
+    # The lift is prepared by then, and the fingers still close.
+    later = threading.Timer(0.2, push)
+    cell.spoil(control=lambda _, joints: "slow" if joints == [GRIPPER] else "")
+    assert cell.start(1, phase="grasp", act=lambda _: later.start()).result().error_code == Code.SUCCESS
+    lift = cell.arm_goals()[1]
+    assert lift.trajectory.positions[0] == pytest.approx([lift.start[name] for name in ARM], abs=1e-6)
+    descent = cell.arm_goals()[0].trajectory
+    assert lift.start[ARM[0]] - descent.positions[-1, 0] == pytest.approx(0.01, abs=1e-6)
 
 
 def test_every_waypoint_is_solved_before_the_arm_moves(cell):

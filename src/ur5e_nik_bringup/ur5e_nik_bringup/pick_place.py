@@ -226,8 +226,7 @@ class PickPlace:
         cube.attempts += 1
         self._say(State.GRASP, f"closing the fingers, attempt {cube.attempts}")
         self._arm.start_gripper(self._settings.gripper_closed)
-        pick, place = _planned(self._pick), _planned(self._place)
-        self._prepare([pick.points[::-1], place.top, place.points])  # while the fingers close
+        self._prepare(self._way_to_place())  # while the fingers close
         if self._arm.holds(self._arm.gripper_stopped()):
             return Event.HELD
         cube.message = f"the fingers held nothing, attempt {cube.attempts}"
@@ -235,6 +234,12 @@ class PickPlace:
 
     def _lift(self) -> Event:
         self._say(State.LIFT, "lifting straight up")
+        # The arm may have been pushed while the fingers closed.
+        if (
+            self._motion
+            and np.max(np.abs(self._arm.reading().arm - self._motion.positions[0])) > self._settings.reached
+        ):
+            self._prepare(self._way_to_place())
         self._send()
         return self._carried(until=self._legs_end[0])
 
@@ -341,6 +346,11 @@ class PickPlace:
         length = np.linalg.norm(tool_pose(points[-1])[0] - tool_pose(points[0])[0])
         eased = points - np.outer(1.0 - line_nodes(len(points)), way)
         return line_move(eased, self._settings.arm_limits, self._settings.line_velocity / length)
+
+    def _way_to_place(self) -> list[Array]:
+        """The legs of a cube that was just grasped: up, across and down."""
+        pick, place = _planned(self._pick), _planned(self._place)
+        return [pick.points[::-1], place.top, place.points]
 
     def _way_up(self) -> list[Array]:
         """The leg that brings a tool that is low up to where it may move sideways; none if it is high."""

@@ -116,10 +116,9 @@ class Planner:
             for pose, answer in zip(group, self._checked(group, answers[-1].joints), strict=True):
                 if isinstance(answer, Unreachable):
                     raise answer
-                joints = nearest_turn(answer.joints, answers[-1].joints, JOINT_LIMITS)
-                if np.max(np.abs(joints - answers[-1].joints)) > LARGEST_STEP:
+                if np.max(np.abs(answer.joints - answers[-1].joints)) > LARGEST_STEP:
                     raise Unreachable(f"the arm cannot follow a straight line through {_where(pose)}")
-                answers.append(Answer(joints, answer.solver))
+                answers.append(answer)
         return np.array([answer.joints for answer in answers]), [answer.solver for answer in answers]
 
     def _checked(self, poses: Sequence[ToolPose], seed: Array) -> list[Answer | Unreachable]:
